@@ -138,6 +138,17 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	return internalError(log, method, err)
 }
 
+// KindOf is the kind that a command gets for an error of the domain; internal for any
+// other.
+func KindOf(err error) Kind {
+	for _, s := range sentinels {
+		if errors.Is(err, s.Err) {
+			return s.kind
+		}
+	}
+	return KindInternal
+}
+
 // agentError maps the failure of an agent outside of a turn; nil for other
 // errors.
 func agentError(err error) *Error {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // serveHealth answers that the process runs.
@@ -22,7 +24,7 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Ready != nil {
 		if err := s.cfg.Ready(r.Context()); err != nil {
 			s.log.Warn("not ready", zap.Error(err))
-			plain(w, http.StatusServiceUnavailable, "unable to commit\n")
+			plain(w, http.StatusServiceUnavailable, "unable to commit: "+string(api.KindOf(err))+"\n")
 			return
 		}
 	}

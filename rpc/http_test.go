@@ -137,7 +137,7 @@ func TestReadyTellsNothingButThatItIsNot(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 503 || strings.Contains(string(body), "secret") {
+	if resp.StatusCode != 503 || string(body) != "unable to commit: storage_failed\n" {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 }

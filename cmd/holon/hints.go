@@ -134,6 +134,22 @@ func (g *globals) startHint(data string) string {
 	return text
 }
 
+// startAgainHint says how to start the server again that was found at source: on its own
+// data directory, which must be named unless it is the one by default.
+func (g *globals) startAgainHint(source string) string {
+	if g.loaded == nil {
+		return "Start one with: holon serve"
+	}
+	data := g.loaded.Data
+	if dir := filepath.Dir(source); client.ServerFile(dir) == source {
+		data = dir
+	}
+	if data == g.loaded.Data && g.loaded.Sources["data"].Origin == config.FromDefault {
+		return "Start one with: holon serve"
+	}
+	return g.startHint(data)
+}
+
 // hintOfSystem is the hint for an error of the system or of another process.
 func hintOfSystem(err error) string {
 	var locked *sqlite.LockedError

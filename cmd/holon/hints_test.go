@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -51,6 +52,32 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	} {
 		if got := new(globals).hint(c.err); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v: hint %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
+// A server that is gone is started again on its own data directory: on another one it
+// would have other threads.
+func TestAServerThatIsGoneIsStartedOnItsOwnData(t *testing.T) {
+	with := func(origin config.Origin, data string) *globals {
+		loaded := &config.Loaded{Config: &config.Config{Data: data}, Sources: map[string]config.Source{"data": {Origin: origin}}}
+		return &globals{loaded: loaded}
+	}
+	for _, c := range []struct {
+		g            *globals
+		source, want string
+	}{
+		{with(config.FromFlag, "/srv/data"), client.ServerFile("/srv/data"), "Start one with: holon serve --data /srv/data"},
+		{with(config.FromEnv, "/srv/data"), client.ServerFile("/srv/data"), "Start one with: holon serve --data /srv/data"},
+		{with(config.FromFile, "/srv/data"), client.ServerFile("/srv/data"), "Start one with: holon serve --data /srv/data"},
+		{with(config.FromDefault, "/home/data"), client.ServerFile("/home/data"), "Start one with: holon serve"},
+		{with(config.FromDefault, "/home/data"), client.SourceDefault, "Start one with: holon serve"},
+		// One that was chosen at the start of the dashboard.
+		{with(config.FromDefault, "/home/data"), client.ServerFile("/other"), "Start one with: holon serve --data /other"},
+		{new(globals), client.SourceDefault, "Start one with: holon serve"},
+	} {
+		if got := c.g.hint(&client.UnreachableError{URL: "http://a", Source: c.source}); got != c.want {
+			t.Errorf("the hint for a server of %s is %q, want %q", c.source, got, c.want)
 		}
 	}
 }

@@ -164,7 +164,9 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return decodeAnswer(method, response.StatusCode, data, result)
 }
 
-// Ready asks GET /readyz and returns nil once the server says it is ready.
+// Ready asks GET /readyz and returns nil once the server says it is ready. The Reason of
+// the *Error is the kind of error that commands get, such as storage_full, if the server
+// says it.
 func (c *Client) Ready(ctx context.Context) error {
 	response, err := c.do(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	if err != nil {
@@ -176,7 +178,11 @@ func (c *Client) Ready(ctx context.Context) error {
 		return fmt.Errorf("read readyz: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return statusError(response.StatusCode, body)
+		refused := statusError(response.StatusCode, body)
+		if kind, ok := strings.CutPrefix(string(body), "unable to commit: "); ok {
+			refused.Reason = strings.TrimSpace(kind)
+		}
+		return refused
 	}
 	return nil
 }

@@ -165,6 +165,7 @@ func absolute(path, cwd string) string {
 // report says how a request ended.
 func (p *program) report(now time.Time, done screen.Done) {
 	if done.Err != nil {
+		p.askStorage(done.Err)
 		// That somebody else has looked further is no failure.
 		if _, ok := done.Action.(screen.Seen); !ok && p.ctx.Err() == nil {
 			p.say(now, p.explain(done.Err))
@@ -185,6 +186,18 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, "Answered.")
 	case screen.StartThread:
 		p.say(now, "Started.")
+	}
+}
+
+// askStorage has the feed ask whether the server can store anything, after a request was
+// refused because it cannot.
+func (p *program) askStorage(err error) {
+	if storageOf(err) == "" {
+		return
+	}
+	select {
+	case p.unstored <- struct{}{}:
+	default:
 	}
 }
 

@@ -46,12 +46,15 @@ type feed struct {
 	send     func(tea.Msg)
 	now      func() time.Time
 	requests *atomic.Int64
+	ready    func(context.Context) error // whether the server can store anything
+	unstored <-chan struct{}             // has an entry after a request was refused for lack of storage
 
 	mu      sync.Mutex // guards the rest
 	changed map[string]struct{}
-	parents map[string]string // of child threads
-	working map[string]int64  // threads with a directory that are not closed, by their newest seq
-	wake    chan struct{}     // has an entry after changed has got one
+	parents map[string]string   // of child threads
+	working map[string]int64    // threads with a directory that are not closed, by their newest seq
+	busy    map[string]struct{} // threads that work
+	wake    chan struct{}       // has an entry after changed has got one
 	today   spending
 }
 
@@ -85,6 +88,7 @@ func (f *feed) follow(ctx context.Context) error {
 	defer cancel()
 	f.mu.Lock()
 	f.changed, f.parents, f.working = make(map[string]struct{}), make(map[string]string), make(map[string]int64)
+	f.busy = make(map[string]struct{})
 	f.wake = make(chan struct{}, 1)
 	f.today = newSpending(f.now())
 	f.mu.Unlock()
@@ -100,6 +104,7 @@ func (f *feed) follow(ctx context.Context) error {
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
 	readers.Go(func() { f.readDirectories(ctx) })
+	readers.Go(func() { f.readStorage(ctx) })
 	subscription := f.client.Subscribe(client.Options{
 		AfterSeq: &latest, Methods: summaryEvents, Summary: true, RetryFirst: true,
 		OnState: func(s client.State) { f.send(screen.Connection{State: s}) },
@@ -178,6 +183,9 @@ func (f *feed) deliver(threads []thread, whole bool) {
 		f.today.sessions[t.ID] = t.Session != ""
 		if delete(f.working, t.ID); t.Summary.Cwd != "" && !t.Closed() {
 			f.working[t.ID] = t.LatestSeq
+		}
+		if delete(f.busy, t.ID); t.Works() {
+			f.busy[t.ID] = struct{}{}
 		}
 		if t.Level > 0 && f.parents[t.ID] == "" {
 			f.parents[t.ID] = t.Parent.ID

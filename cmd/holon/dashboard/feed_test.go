@@ -186,7 +186,7 @@ func TestAFloodOfEventsCostsFewRequests(t *testing.T) {
 func TestDirectoriesAreReadAgain(t *testing.T) {
 	f := &feed{
 		send: func(tea.Msg) {}, today: newSpending(time.Now()), wake: make(chan struct{}, 1),
-		changed: map[string]struct{}{}, parents: map[string]string{}, working: map[string]int64{},
+		changed: map[string]struct{}{}, parents: map[string]string{}, working: map[string]int64{}, busy: map[string]struct{}{},
 	}
 	var all []thread
 	for i := range directoriesMost + 3 {

@@ -31,7 +31,7 @@ func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
 		Thread: id, Title: known.Summary.Title, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
 	})
 	p.page, p.trail = page, trail
-	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.height})
+	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.room()})
 	return tea.Batch(left, p.carryOut(now, page, append(actions, p.update(now, page, conversation.Begin{})...)))
 }
 

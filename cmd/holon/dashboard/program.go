@@ -42,8 +42,10 @@ type program struct {
 	noticeEnds    time.Time
 	offline       time.Time // since when there is no connection …
 	why           error     // … and why
-	needed        int       // how many threads needed the person last …
-	listed        bool      // … if they were known then
+	storage       storage   // why the server stores nothing
+	unstored      chan struct{}
+	needed        int  // how many threads needed the person last …
+	listed        bool // … if they were known then
 
 	dirty   bool
 	view    tea.View
@@ -59,6 +61,7 @@ func newProgram(ctx context.Context, o Options) *program {
 	p := &program{
 		ctx: ctx, o: o, now: time.Now, client: o.Client, consumer: ownConsumer, styles: s,
 		overview: overview.New(s, o.Cwd), dirty: true, follows: func() {},
+		unstored: make(chan struct{}, 1),
 	}
 	p.page = p.overview
 	if p.client == nil {
@@ -95,7 +98,7 @@ func (p *program) Init() tea.Cmd {
 
 // feed starts the goroutines that tell what happens on the server.
 func (p *program) feed() {
-	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests}
+	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests, ready: p.client.Ready, unstored: p.unstored}
 	p.work.Go(func() { f.run(p.ctx) })
 }
 
@@ -103,7 +106,7 @@ func (p *program) feed() {
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := p.now()
 	if key, ok := msg.(tea.KeyPressMsg); ok {
-		if esc, letter, ok := screen.EscAndLetter(p.page, key, p.width, p.height); ok {
+		if esc, letter, ok := screen.EscAndLetter(p.page, key, p.width, p.room()); ok {
 			_, first := p.Update(esc) // the letter is for the page to which Esc leads
 			_, then := p.Update(letter)
 			return p, tea.Batch(first, then)
@@ -114,7 +117,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		p.width, p.height = msg.Width, msg.Height
-		actions = p.update(now, p.page, msg)
+		actions = p.update(now, p.page, tea.WindowSizeMsg{Width: p.width, Height: p.room()})
 	case tea.KeyPressMsg:
 		p.notice = ""
 		if msg.String() == "ctrl+c" {
@@ -133,6 +136,14 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case screen.Connection:
 		p.connection(msg.State, now)
 		actions = p.update(now, p.page, msg)
+		if p.page != p.overview {
+			actions = append(actions, p.overview.Update(now, msg)...)
+		}
+	case storage:
+		if p.storage != msg {
+			p.storage = msg
+			actions = p.update(now, p.page, tea.WindowSizeMsg{Width: p.width, Height: p.room()})
+		}
 	case toPage:
 		from = msg.page
 		actions = p.received(now, msg)
@@ -239,12 +250,14 @@ func (p *program) View() tea.View {
 	}
 	p.dirty = false
 	p.renders++
-	lines := p.page.Lines(p.now(), p.width, p.height)
-	switch {
-	case p.notice != "":
-		screen.PutNotice(lines, p.styles.Notice, p.notice, p.width)
-	case !p.offline.IsZero():
-		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(screen.Offline(p.offline, p.why, p.width), p.width))
+	lines := screen.Fill(p.page.Lines(p.now(), p.width, p.room()), p.width, p.height)
+	above := lines
+	if wrong := p.wrong(); wrong != "" {
+		above = lines[:p.height-1]
+		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(wrong, p.width))
+	}
+	if p.notice != "" {
+		screen.PutNotice(above, p.styles.Notice, p.notice, p.width)
 	}
 	p.view = tea.NewView(strings.Join(lines, "\n"))
 	p.view.AltScreen = true
@@ -252,10 +265,31 @@ func (p *program) View() tea.View {
 	if p.needed > 0 {
 		p.view.WindowTitle = fmt.Sprintf("holon (%d)", p.needed)
 	}
-	if x, y, show := p.page.Cursor(p.width, p.height); show && x < p.width && y < p.height-1 {
+	if x, y, show := p.page.Cursor(p.width, p.room()); show && x < p.width && y < p.height-1 {
 		p.view.Cursor = tea.NewCursor(x, y)
 	}
 	return p.view
+}
+
+// wrong says in the last line what is wrong with the server as long as it is, "" if
+// nothing is.
+func (p *program) wrong() string {
+	switch {
+	case !p.offline.IsZero():
+		return screen.Offline(p.offline, p.why, p.width)
+	case p.storage != "":
+		return screen.Unstored(string(p.storage), p.width)
+	}
+	return ""
+}
+
+// room is the height of a page: while nothing is stored one still needs its keys, so that
+// is said below them if there is room.
+func (p *program) room() int {
+	if p.storage != "" && p.height > overview.MinHeight {
+		return p.height - 1
+	}
+	return p.height
 }
 
 func (p *program) counts() Counts {

@@ -168,6 +168,7 @@ func (d drawing) help() []screen.Key {
 		case key.Name == "Tab", key.Name == "a":
 		case (key.Name == "↑ ↓" || key.Name == "g G") && !d.m.view.scrolls:
 		case (key.Name == "j k" || key.Name == "Space") && !slices.ContainsFunc(d.m.history.entries, (*entry).selectable):
+		case key.Name == "r" && d.m.turns.retryable() == nil:
 		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:
 		default:
 			list = append(list, key)

@@ -309,8 +309,8 @@ func (h hands) interrupt() {
 }
 
 func (h hands) retry() []screen.Action {
-	t := h.m.turns.last()
-	if t == nil || !screen.Retryable(t.State) || h.m.turns.active() != nil {
+	t := h.m.turns.retryable()
+	if t == nil {
 		h.m.status = screen.NothingToRetry
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -157,10 +158,13 @@ func TestOnlyTheLastTurnOffersARetry(t *testing.T) {
 	if n := strings.Count(p.text(), "r tries it again"); n != 1 {
 		t.Errorf("%d ends offer it:\n%s", n, p.text())
 	}
-	p.keys("<esc>", "r")
+	p.keys("<esc>")
+	p.shows("r retry")
+	p.keys("r")
 	p.wants(screen.Retry{Turn: "t2"})
 	p.started("t3")
-	p.hides("r tries it again")
+	p.later(time.Second)
+	p.hides("r tries it again", "r retry")
 	p.keys("r")
 	p.wants()
 }

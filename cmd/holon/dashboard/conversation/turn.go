@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -124,6 +125,14 @@ func (t *turns) last() *turnRow {
 		return nil
 	}
 	return t.rows[t.order[len(t.order)-1]]
+}
+
+// retryable is the turn that r runs again, nil if there is none.
+func (t *turns) retryable() *turnRow {
+	if last := t.last(); last != nil && screen.Retryable(last.State) && t.active() == nil {
+		return last
+	}
+	return nil
 }
 
 // isEnd tells whether a method is the end of a turn.

@@ -1,6 +1,8 @@
 package overview
 
 import (
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textinput"
@@ -44,6 +46,20 @@ const filterPrompt = "Filter: "
 func (f *filterLine) line(width int) string {
 	f.input.SetWidth(max(width-len(filterPrompt)-1, 1))
 	return screen.Pad(filterPrompt+screen.Clean(f.input.View()), width)
+}
+
+// kept says that a filter is kept, so that nobody takes the part for the whole; "" if all
+// is shown. The filter is cut rather than the number, or the way out.
+func (l *list) kept(width int) string {
+	filter := screen.OneLine(l.filter)
+	if strings.TrimSpace(filter) == "" {
+		return ""
+	}
+	end := fmt.Sprintf(" · %d of %s · Esc shows all", len(l.rows), screen.Plural(len(l.threads), "thread"))
+	if short := fmt.Sprintf(" · %d of %d · Esc shows all", len(l.rows), len(l.threads)); screen.Width(filterPrompt+filter+end) > width {
+		end = short
+	}
+	return filterPrompt + screen.Fit(filter, max(width-len(filterPrompt)-screen.Width(end), 1)) + end
 }
 
 func (f *filterLine) cursor() int {

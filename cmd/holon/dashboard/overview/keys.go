@@ -174,7 +174,7 @@ func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 }
 
 func retry(t *Thread) []screen.Action {
-	if !screen.Retryable(t.ending()) || t.Summary.TurnID == "" {
+	if !t.retryable() {
 		return say(screen.NothingToRetry)
 	}
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
@@ -244,10 +244,16 @@ func (m *Model) keysOf() []screen.Key {
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}
 	if len(m.closing) > 0 {
-		return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
+		return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, m.list.keys())
 	}
-	if m.NeedYou() > 0 {
-		return listKeys
-	}
-	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool { return k.Name == "a" || k.Name == "w" })
+	return m.list.keys()
+}
+
+// keys are the keys of the list without those that can do nothing now.
+func (l *list) keys() []screen.Key {
+	t := l.current()
+	idle := l.totals().waiting == 0
+	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
+		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
+	})
 }

@@ -78,7 +78,11 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 		if retried {
 			want = []screen.Action{screen.Retry{Turn: "turn_a"}}
 		}
-		if got := press(m, noon, "c", "g", "r"); !reflect.DeepEqual(got, want) {
+		press(m, noon, "c", "g")
+		if got := strings.Contains(text(m, noon, 80, 24), "r retry"); got != retried {
+			t.Errorf("that the help line of a thread that is %s names r is %t", status, got)
+		}
+		if got := press(m, noon, "r"); !reflect.DeepEqual(got, want) {
 			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
 		}
 	}

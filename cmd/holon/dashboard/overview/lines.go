@@ -24,9 +24,12 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 		return append(screen.Fill(m.help.Lines(m.styles, allKeys, width, height-1), width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
+	if kept := m.list.kept(width); kept != "" && !m.filter.open {
+		lines = append(lines, m.styles.Notice.Paint(screen.Pad(kept, width)))
+	}
 	panel := m.panel(now, width, height)
 	m.screen.top = height - 1 - len(panel)
-	if room := m.screen.top - 1; room >= 10 {
+	if room := m.screen.top - len(lines); room >= 10 {
 		if away := m.awayLines(now, width, room/3); len(away) > 0 {
 			lines = append(append(lines, away...), "")
 		}
@@ -60,6 +63,9 @@ func (m *Model) topLine(now time.Time, width int) string {
 		parts[0] = part{"1 needs you", m.styles.Waiting}
 	} else if n.waiting > 1 {
 		parts[0] = part{fmt.Sprintf("%d need you", n.waiting), m.styles.Waiting}
+	}
+	if !m.lost.IsZero() {
+		parts = append([]part{{"as of " + m.lost.Format("15:04"), m.styles.Failed}}, parts...)
 	}
 	parts = append(parts, part{fmt.Sprintf("%d working", n.working), m.styles.Working})
 	if n.failed > 0 {

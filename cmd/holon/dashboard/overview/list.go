@@ -12,7 +12,7 @@ type list struct {
 	threads map[string]*Thread
 	rows    []*Thread   // in the order of groups, of those that are shown
 	in      []group     // the group of each row when they were put in order
-	counts  [groups]int // of rows, and of closed ones also if they are folded
+	counts  [groups]int // of threads that match the filter, as they are now
 	used    used
 	shared  map[string]int // threads that write in a directory, if more than one does
 
@@ -38,6 +38,7 @@ func (l *list) put(threads []Thread, whole bool) {
 		l.threads[t.ID] = &t
 	}
 	l.forget()
+	l.count()
 	for i, row := range l.rows {
 		if t := l.threads[row.ID]; t != nil {
 			l.rows[i] = t
@@ -72,16 +73,26 @@ func (l *list) forget() {
 	}
 }
 
+// count counts the threads of each group. A row that stays where it is for a moment counts
+// where it belongs, as in the top line.
+func (l *list) count() {
+	l.counts = [groups]int{}
+	for _, t := range l.threads {
+		if l.matches(t) {
+			l.counts[t.group()]++
+		}
+	}
+}
+
 // arrange puts the rows in order.
 func (l *list) arrange() {
-	l.rows = l.rows[:0]
-	l.counts, l.used = [groups]int{}, used{}
+	l.rows, l.used = l.rows[:0], used{}
+	l.count()
 	for _, t := range l.threads {
 		g := t.group()
 		if !l.matches(t) {
 			continue
 		}
-		l.counts[g]++
 		if g != closed || l.unfolded || l.filter != "" {
 			l.rows = append(l.rows, t)
 			l.used.note(t)

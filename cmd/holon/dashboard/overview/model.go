@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // Bounds of time.
@@ -43,7 +44,8 @@ type Model struct {
 
 	closing closing
 	today   Today
-	away    []string // threads that the person has not looked at since they changed
+	lost    time.Time // when the connection was lost, so that what is shown is of then
+	away    []string  // threads that the person has not looked at since they changed
 
 	filter filterLine
 	form   *form        // of a new thread; nil: not open
@@ -128,9 +130,22 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		actions = append(actions, m.paste(msg)...)
 	case screen.Done:
 		actions = append(actions, m.done(now, msg)...)
+	case screen.Connection:
+		m.lost = lostSince(m.lost, now, msg.State)
 	}
 	m.settle(now)
 	return actions
+}
+
+// lostSince is when the connection was lost, zero while there is one.
+func lostSince(since, now time.Time, state client.State) time.Time {
+	switch {
+	case state.Kind != client.Lost:
+		return time.Time{}
+	case since.IsZero():
+		return now
+	}
+	return since
 }
 
 // listed takes threads that were read.

@@ -22,6 +22,9 @@ type Thread struct {
 // Closed reports whether the thread takes no more turns.
 func (t *Thread) Closed() bool { return t.Summary.Status == statusClosed }
 
+// Works reports whether a turn of the thread is active or queued, and waits for nobody.
+func (t *Thread) Works() bool { return t.Summary.Status == statusWorking }
+
 // Summary is what a person sees of a thread at a glance.
 type Summary struct {
 	Title        string     `json:"title"`
@@ -174,6 +177,11 @@ func (t *Thread) ending() string {
 		return "interrupted"
 	}
 	return "completed"
+}
+
+// retryable tells whether r runs the last turn of a thread again; not of nil.
+func (t *Thread) retryable() bool {
+	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
 }
 
 // title is never empty.

@@ -61,14 +61,18 @@ func happened(t *Thread, now time.Time) string {
 	switch t.Summary.Status {
 	case statusWaiting:
 		what = "asks"
+	case statusWorking: // it was given more to do since
+		what = "works again"
 	case statusFailed:
 		what = "failed"
+	case statusClosed:
+		what = "closed"
 	}
 	if t.interrupted() {
 		what = "was interrupted"
 	}
 	text := t.title() + ": " + what
-	if since := t.since(); !since.IsZero() {
+	if since := t.since(); !since.IsZero() && t.group() != working {
 		text += " " + screen.Span(now.Sub(since)) + " ago"
 	}
 	if said := t.now(); said != "" {

@@ -97,6 +97,17 @@ func Offline(since time.Time, why error, width int) string {
 	return Widest(width, what+at+"; trying again. A key tries at once.", what+at+"; trying again", what+"; trying again", "Offline; trying again")
 }
 
+// Unstored says that the server cannot store anything, in as many words as fit. why is the
+// kind of error that commands get.
+func Unstored(why string, width int) string {
+	if why == "storage_full" {
+		what := "The server's disk is full"
+		return Widest(width, what+": nothing new is stored until there is space.", what+": nothing new is stored", what)
+	}
+	what := "The server's disk has failed"
+	return Widest(width, what+": nothing new is stored until it is mended.", what+": nothing new is stored", what)
+}
+
 // Widest is the first text that fits in width columns, else the last one, cut. So the
 // same thing is said in fewer words where there is less room.
 func Widest(width int, texts ...string) string {
