@@ -63,7 +63,7 @@ func (g *globals) hint(err error) string {
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":
-		return "holon threads lists the threads." + g.wholeIDs()
+		return "holon threads lists the threads." + wholeIDs(g.output)
 	case "thread_closed":
 		return "A closed thread can be read only. Start another with: holon run \"…\""
 	case "entry_not_found":
@@ -75,9 +75,9 @@ func (g *globals) hint(err error) string {
 	case "bridge_not_found":
 		return "holon bridge list lists the bridges; holon bridge add makes one."
 	case "turn_not_found":
-		return "holon turns lists the turns." + g.wholeIDs()
+		return "holon turns lists the turns." + wholeIDs(g.output)
 	case "item_not_found":
-		return "holon respond lists the open questions, holon items all items." + g.wholeIDs()
+		return "holon respond lists the open questions, holon items all items." + wholeIDs(g.output)
 	case "turn_not_active":
 		return "It has ended. holon turns lists the turns; another one starts with: holon run --thread THREAD \"…\""
 	case "thread_paused":
@@ -92,12 +92,12 @@ func (g *globals) hint(err error) string {
 	return ""
 }
 
-// wholeIDs says how things are named for programs.
-func (g *globals) wholeIDs() string {
-	if g.output == "" || g.output == "text" {
+// wholeIDs says how things are named for programs, in this format of output.
+func wholeIDs(output string) string {
+	if output == "" || output == "text" {
 		return ""
 	}
-	return " With -o " + g.output + " a name is a whole id."
+	return " With -o " + output + " a name is a whole id."
 }
 
 // hintOfConflict is the hint for a state that does not allow a request.
