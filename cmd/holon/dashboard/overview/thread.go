@@ -176,7 +176,7 @@ func (t *Thread) ending() string {
 	case t.Summary.Status == statusFailed:
 		return "failed"
 	case t.interrupted():
-		return "interrupted: " + t.outcome()
+		return "interrupted"
 	}
 	return "completed"
 }
