@@ -259,10 +259,13 @@ func (o *ownSummary) readError() error {
 	if o.last == nil {
 		return nil
 	}
-	if o.out.Interrupted = o.last.State == turns.Interrupted; o.last.State != turns.Failed {
+	if o.out.Interrupted = o.last.State == turns.Interrupted; !o.out.Interrupted && o.last.State != turns.Failed {
 		return nil
 	}
 	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
+	if err == nil && t != nil && o.out.Interrupted {
+		o.out.Reason = sanitize.Line(t.Reason, turns.MaxSummaryText)
+	}
 	if err == nil && t != nil && t.Error != nil {
 		o.out.Error = &turns.Failure{Kind: t.Error.Kind, Message: sanitize.Line(t.Error.Message, turns.MaxSummaryText)}
 	}

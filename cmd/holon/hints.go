@@ -136,7 +136,7 @@ func (g *globals) startHint(data string) string {
 
 // startAgainHint says how to start the server again that was found at source: on its own
 // data directory, which must be named unless it is the one by default.
-func (g *globals) startAgainHint(source string) string {
+func startAgainHint(g *globals, source string) string {
 	if g.loaded == nil {
 		return "Start one with: holon serve"
 	}

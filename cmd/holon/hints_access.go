@@ -28,7 +28,7 @@ func (g *globals) hintOfConnection(err error) string {
 		case strings.HasPrefix(unreachable.Source, "--url"), strings.HasPrefix(unreachable.Source, "HOLON_URL"), unreachable.Source == sourceLogin:
 			return "Check the address, or start a server there with: holon serve --listen …"
 		}
-		return g.startAgainHint(unreachable.Source)
+		return startAgainHint(g, unreachable.Source)
 	case errors.As(err, &none):
 		return g.startHint(none.DataDir)
 	case errors.As(err, &peer):

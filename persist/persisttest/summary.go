@@ -132,9 +132,10 @@ func summaries(t *testing.T, h Harness) {
 	})
 	m.Attempt("turn_d")
 	m.Commit()
-	m.Add(notify.TurnInterrupted, "turn_d", "", &turns.EndedEvent{Type: "interrupted", State: turns.Interrupted, CompletedAt: notify.TimeOf(m.clock.Add(2e6))})
+	m.Add(notify.TurnInterrupted, "turn_d", "", &turns.EndedEvent{Type: "interrupted", State: turns.Interrupted, Reason: "server\trestarted", CompletedAt: notify.TimeOf(m.clock.Add(2e6))})
 	step("a turn that was interrupted", func(notify.Time) {
-		want.TurnID, want.Status, want.Since, want.Interrupted = "turn_d", turns.SummaryIdle, m.turn("turn_d").CompletedAt, true
+		want.TurnID, want.Status, want.Since = "turn_d", turns.SummaryIdle, m.turn("turn_d").CompletedAt
+		want.Interrupted, want.Reason = true, "server restarted"
 	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
 	step("another title", func(notify.Time) { want.Title = "New title" })

@@ -200,7 +200,7 @@ func (d *desk) find(term *terminaltest.Terminal, sign, title string) string {
 		begin += title
 	}
 	screen := term.Await(sign+" "+title+", alone", func(screen string) bool {
-		return strings.Count(screen, begin) == 1 && len(row.FindAllString(screen, -1)) == 1 && !strings.Contains(screen, "Filter:")
+		return strings.Count(screen, begin) == 1 && len(row.FindAllString(screen, -1)) == 1 && strings.Contains(screen, " · Esc shows all")
 	})
 	straight(d.t, screen)
 	found, _, _ := strings.Cut(strings.TrimPrefix(row.FindString(screen), sign+" "), "  ")

@@ -25,14 +25,21 @@ import (
 // nor of a server that does not say it.
 func TestTheServerIsAskedRarelyWhetherItCanStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var answer error
 		var asked atomic.Int64
-		var got []tea.Msg
+		answers, got := make(chan error, 1), make(chan tea.Msg, 1000)
 		unstored := make(chan struct{}, 1)
 		f := &feed{
 			requests: new(atomic.Int64), busy: map[string]struct{}{}, unstored: unstored,
-			send:  func(msg tea.Msg) { got = append(got, msg) },
-			ready: func(context.Context) error { asked.Add(1); return answer },
+			send: func(msg tea.Msg) { got <- msg },
+			ready: func(context.Context) error {
+				asked.Add(1)
+				select {
+				case err := <-answers:
+					return err
+				default:
+					return nil
+				}
+			},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -40,28 +47,37 @@ func TestTheServerIsAskedRarelyWhetherItCanStore(t *testing.T) {
 		after := func(d time.Duration, requests int64, want ...tea.Msg) {
 			t.Helper()
 			asked.Store(0)
-			got = nil
 			time.Sleep(d)
 			synctest.Wait()
-			if n := asked.Load(); n != requests || !slices.Equal(got, want) {
-				t.Errorf("in %s it asks %d times and says %q, want %d and %q", d, n, got, requests, want)
+			var said []tea.Msg
+			for len(got) > 0 {
+				said = append(said, <-got)
+			}
+			if n := asked.Load(); n != requests || !slices.Equal(said, want) {
+				t.Errorf("in %s it asks %d times and says %q, want %d and %q", d, n, said, requests, want)
+			}
+		}
+		busy := func(works bool) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if delete(f.busy, "t"); works {
+				f.busy["t"] = struct{}{}
 			}
 		}
 		full := &client.Error{HTTPStatus: 503, Kind: client.KindUnavailable, Reason: string(storageFull)}
 		after(time.Hour, 0)
-		f.busy["t"] = struct{}{}
-		answer = full
+		busy(true)
+		answers <- full
 		after(storageEvery, 1, storageFull)
-		delete(f.busy, "t")
-		answer = errors.New("connection refused")
+		busy(false)
+		answers <- errors.New("connection refused")
 		after(storageEvery, 1)
-		answer = nil
 		after(storageEvery, 1, storage(""))
 		after(time.Hour, 0)
-		answer = full
+		answers <- full
 		unstored <- struct{}{}
 		after(0, 1, storageFull)
-		answer = &client.Error{HTTPStatus: 403, Kind: client.KindForbidden}
+		answers <- &client.Error{HTTPStatus: 403, Kind: client.KindForbidden}
 		after(storageEvery, 1, storage(""))
 		unstored <- struct{}{}
 		after(time.Hour, 0)

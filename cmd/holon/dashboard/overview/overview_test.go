@@ -350,7 +350,7 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
 		"  ■ Spell-check the documents: was interrupted 20 min ago",
-		"\n■ Spell-check the documents", "interrupted; last: Found 4 words", "Interrupted 20 min ago:",
+		"\n■ Spell-check the documents", "interrupted; last: Found …", "Interrupted 20 min ago: last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -359,6 +359,27 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	if n := strings.Count(got, "■"); n != 2 {
 		t.Errorf("%d threads are marked as interrupted, want one, twice:\n%s", n, got)
 	}
+}
+
+// Why a thread was interrupted is said once in each place, after the word for it.
+func TestWhyAThreadWasInterrupted(t *testing.T) {
+	th := quick("a", "idle", time.Minute)
+	th.Summary.Interrupted, th.Summary.Reason, th.Summary.SeenSeq, th.LatestSeq = true, "server\trestarted", 1, 2
+	shows := func(parts ...string) {
+		t.Helper()
+		got := text(loaded(th), noon, 120, 24)
+		for _, part := range parts {
+			if !strings.Contains(got, part) {
+				t.Errorf("%q is missing:\n%s", part, got)
+			}
+		}
+	}
+	th.Summary.Text = ""
+	shows("was interrupted 1 min ago, server restarted\n", " interrupted: server restarted ", "\nInterrupted 1 min ago: server restarted\n")
+	th.Summary.Text = "Half."
+	shows("was interrupted 1 min ago, server restarted; last: Half.\n", "\nInterrupted 1 min ago: server restarted; last: Half.\n")
+	th.Summary.Reason = ""
+	shows(" interrupted; last: Half. ", "\nInterrupted 1 min ago: last: Half.\n")
 }
 
 func TestNextWaitingGoesAround(t *testing.T) {

@@ -78,7 +78,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	}
 	numbers = append(numbers, screen.ShortID(t.ID))
 	lines := []string{
-		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.now(), t.title()), width)),
+		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.outcome(), t.title()), width)),
 	}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
@@ -42,6 +43,7 @@ type Summary struct {
 	Spent        *Spent     `json:"spent"`
 	Error        *Failure   `json:"error"`
 	Interrupted  bool       `json:"interrupted"`
+	Reason       string     `json:"reason"` // why it was interrupted
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
 	Git          *GitStatus `json:"git"`
@@ -106,7 +108,7 @@ type GitStatus struct {
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress, &s.Reason}
 	for i := range s.Waiting {
 		texts = append(texts, &s.Waiting[i].Title)
 	}
@@ -221,12 +223,24 @@ func (t *Thread) now() string {
 		return s.Progress
 	case s.Status == statusWorking && s.Text == "":
 		return "has begun"
-	case t.interrupted() && s.Text == "":
-		return "interrupted"
+	case t.interrupted() && s.Reason != "":
+		return "interrupted: " + t.outcome()
 	case t.interrupted():
-		return "interrupted; last: " + s.Text
+		return strings.TrimSuffix("interrupted; "+t.outcome(), "; ")
 	}
 	return s.Text
+}
+
+// outcome is now where the status is said already.
+func (t *Thread) outcome() string {
+	if !t.interrupted() {
+		return t.now()
+	}
+	parts := []string{t.Summary.Reason}
+	if t.Summary.Text != "" {
+		parts = append(parts, "last: "+t.Summary.Text)
+	}
+	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
 }
 
 // sign is the status as one character, so that no colour is needed.

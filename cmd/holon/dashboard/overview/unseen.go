@@ -75,7 +75,7 @@ func happened(t *Thread, now time.Time) string {
 	if since := t.since(); !since.IsZero() && t.group() != working {
 		text += " " + screen.Span(now.Sub(since)) + " ago"
 	}
-	if said := t.now(); said != "" {
+	if said := t.outcome(); said != "" {
 		text += ", " + said
 	}
 	return text
