@@ -240,7 +240,7 @@ func (d *desk) asksWhileOneTypes() {
 // serverIsKilled kills the server. All terminals say so and keep what they show.
 func (d *desk) serverIsKilled() {
 	d.kill()
-	d.small.AwaitText("2 need you · 2 working · 1 failed", "trying again")
+	d.small.AwaitText("as of ", " · 2 need you · 2 working", "trying again")
 	d.middle.AwaitText("? May I push?", "> half a sentence 1y", "trying again")
 	d.large.AwaitText("├ child "+childTitle, "trying again")
 	d.beside.AwaitText("? May I read the diary?", "trying again")
