@@ -46,11 +46,14 @@ func (g *globals) completeNames(cmd *cobra.Command) {
 	}
 }
 
-// kindsIn are the kinds that a word of a usage line names.
+// kindsIn are the kinds that a word of a usage line names: threads, turns, items.
 func kindsIn(word string) (kinds []*nameKind) {
-	for name, kind := range map[string]*nameKind{"THREAD": &threadNames, "TURN": &turnNames, "ITEM": &questionNames} {
-		if strings.Contains(word, name) {
-			kinds = append(kinds, kind)
+	for _, named := range []struct {
+		word string
+		kind *nameKind
+	}{{"THREAD", &threadNames}, {"TURN", &turnNames}, {"ITEM", &questionNames}} {
+		if strings.Contains(word, named.word) {
+			kinds = append(kinds, named.kind)
 		}
 	}
 	return kinds
