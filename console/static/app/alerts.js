@@ -1,0 +1,33 @@
+// Telling a person who looks elsewhere: the title of the tab, and notifications of the desktop
+// while the page is open.
+import { html, signal, effect } from './html.js'
+import { questions, known, waitingCount } from './questions.js'
+import { announce } from './announce.js'
+import { cut, oneLine } from './text.js'
+import { go } from './router.js'
+
+const supported = 'Notification' in globalThis && !matchMedia('(pointer: coarse)').matches
+const permission = signal(supported ? Notification.permission : 'denied')
+
+export const AlertsButton = () => permission.value !== 'default' ? null
+  : html`<button type="button" class="small" onClick=${async () => { permission.value = await Notification.requestPermission() }}>Notify me</button>`
+
+export function watch() {
+  let told = null
+  effect(() => {
+    const n = waitingCount.value
+    document.title = n ? `(${n}) holon` : 'holon'
+    const list = questions.value
+    if (!known.value) return
+    const fresh = told ? list.filter(q => !told.has(q.item_id)) : []
+    told = new Set(list.map(q => q.item_id))
+    for (const q of fresh.slice(0, 3)) {
+      const title = cut(oneLine(q.content.title || q.content.message), 120)
+      announce('A question: ' + title)
+      if (permission.peek() === 'granted' && document.hidden) {
+        const note = new Notification('An agent asks', { body: title, tag: q.item_id })
+        note.onclick = () => { focus(); go('thread', q.thread_id); note.close() }
+      }
+    }
+  })
+}

@@ -1,0 +1,55 @@
+// The line in which one writes: text starts a turn, or steers the active one.
+import { html, useRef, useState } from './html.js'
+import { change, may } from './session.js'
+import { draft } from './drafts.js'
+import { words } from './text.js'
+
+const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
+
+// A keyboard of glass has Enter for new lines.
+const touch = matchMedia('(pointer: coarse)').matches
+
+export function Composer({ loader, t }) {
+  loader.version.value
+  const text = draft(t.thread_id)
+  const [busy, setBusy] = useState(false)
+  const [said, setSaid] = useState('')
+  const [over, setOver] = useState(false) // the turn ended before the text came
+  const field = useRef(null)
+  if (!may('work')) return null
+  if (t.state === 'closed' || t.state === 'closing') return html`<p class="composer quiet">This thread is closed.</p>`
+  if (t.agent === 'mailbox') return null
+  const turn = loader.timeline?.active()
+  const steers = turn?.state === 'active' && !over
+  async function send(event) {
+    event.preventDefault()
+    const what = text.value
+    if (!what.trim() || busy) return
+    setBusy(true)
+    setSaid('')
+    try {
+      if (steers) await change('turn/steer', { turn_id: turn.turn_id, input: message(what) })
+      else await change('turn/start', { thread_id: t.thread_id, input: message(what) })
+      if (text.value === what) text.set('')
+      setOver(false)
+      if (loader.timeline) loader.timeline.follows = true
+    } catch (error) {
+      if (error.kind === 'turn_not_active' && steers) {
+        setOver(true)
+        setSaid('The turn ended before this text came. Send it again to start a new turn.')
+      } else setSaid(words(error))
+    }
+    setBusy(false)
+    field.current?.focus()
+  }
+  function key(event) {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && !touch) send(event)
+  }
+  const label = steers ? 'Steer the turn' : turn ? 'Queue a turn' : 'Start a turn'
+  return html`<form class="composer" onSubmit=${send}>
+    <label class="aside" for="composer">${label}</label>
+    <textarea id="composer" ref=${field} rows=${Math.min(8, Math.max(1, text.value.split('\n').length))} placeholder=${label + ' …'} value=${text.value} onInput=${e => { text.set(e.target.value) }} onKeyDown=${key}></textarea>
+    <button class="first" disabled=${busy || !text.value.trim()}>${steers ? 'Steer' : 'Send'}</button>
+    ${said && html`<p class="failure" role="alert">${said}</p>`}
+  </form>`
+}

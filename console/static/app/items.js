@@ -1,0 +1,175 @@
+// How each kind of item is drawn.
+import { html, useMemo, useState } from './html.js'
+import { markdown, plain, link, maxText } from './markdown.js'
+import { Diff } from './diff.js'
+import { diffsOf } from './ask.js'
+import { At, Copy, Mark } from './parts.js'
+import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, span } from './text.js'
+import { to } from './router.js'
+
+// Output is folded after these lines; an open text above mostOpen shows its end only.
+const foldedLines = 20
+const mostOpen = 32 << 10
+const mostShown = 256 << 10
+
+export function Row({ entry, version, turns, newestPlan }) {
+  if (entry.rewind) return html`<${Rewind} rewind=${entry.rewind} seq=${entry.seq} />`
+  if (entry.end) return html`<${End} end=${entry.end} />`
+  return html`<${Item} item=${entry.item} version=${version} newestPlan=${newestPlan} />`
+}
+
+export function Item({ item, newestPlan = true }) {
+  const draw = kinds[item.type] || Unknown
+  return html`<article class="item" id=${'i-' + item.item_id} data-type=${item.type} data-status=${item.status}>
+    <${draw} item=${item} c=${item.content} newestPlan=${newestPlan} />
+    ${item.truncated && html`<p class="quiet">The server has cut this${item.total_bytes ? `: it had ${bytes(item.total_bytes)}` : ''}.</p>`}
+  </article>`
+}
+
+const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? ' · not delivered' : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
+
+const origins = { wake: 'The server tells the agent', review: 'Review', agent: 'The agent', queue: 'You', client: 'You' }
+
+function UserMessage({ item, c }) {
+  return html`<${Who} item=${item}><strong>${origins[c.origin] || 'You'}</strong>${item.content.requested_by || item.requested_by ? html` <span class="quiet">${clean(item.requested_by)}</span>` : null}<//>
+    ${c.content.map(p => p.type === 'input_text' || p.text !== undefined ? html`<${Long} text=${p.text} />`
+      : p.type === 'input_image' ? html`<${Image} part=${p} />`
+      : html`<p>🔗 ${link(p.uri || p.url || '', clean(p.name || p.uri || p.url || ''))}</p>`)}
+    ${c.entries?.length > 0 && html`<ul class="told">${c.entries.map(e => html`<li>${clean(e.source)}: ${oneLine(e.summary)}${e.count > 1 ? ` (${e.count})` : ''}</li>`)}</ul>`}`
+}
+
+const pictures = /^image\/(png|jpeg|gif|webp)$/
+
+const Image = ({ part }) => part.data && pictures.test(part.mime_type) && /^[A-Za-z0-9+/=\s]*$/.test(part.data)
+  ? html`<img class="picture" alt="picture that was sent to the agent" src=${`data:${part.mime_type};base64,${part.data}`} />`
+  : html`<p class="quiet">🖼 ${part.url ? link(part.url, clean(part.url)) : clean(part.mime_type || 'picture')}</p>`
+
+function AgentMessage({ item }) {
+  const text = item.body.text
+  const open = item.status === 'in_progress'
+  // Nothing of an open message is read as Markdown: what it means changes with each word.
+  const body = useMemo(() => open ? null : markdown(text), [open, text])
+  return html`<${Who} item=${item}><strong>Agent</strong><//><div class="said">${open ? html`<${OpenText} body=${item.body} />` : text.length > maxText ? html`<${Long} text=${text} />` : body}</div>`
+}
+
+// OpenText is a text that still grows: above a size only its end.
+function OpenText({ body }) {
+  const text = clean(body.text.length > mostOpen ? body.text.slice(-mostOpen) : body.text)
+  return html`<div class="plain">${body.from > 0 || body.text.length > mostOpen ? html`<span class="quiet">… the beginning is shown when it is complete${'\n'}</span>` : null}${text}<span class="caret" aria-hidden="true"></span></div>`
+}
+
+// Long is a text that may be large: beyond a bound one asks for the rest.
+function Long({ text, lines }) {
+  const [all, setAll] = useState(false)
+  const whole = clean(text)
+  const cutText = all ? whole : whole.slice(0, mostOpen)
+  const rows = cutText.split('\n')
+  const most = lines && !all ? lines : Infinity
+  const shown = rows.length > most ? rows.slice(0, most).join('\n') : cutText
+  const left = whole.length - shown.length
+  return html`<div class="plain">${all ? whole.slice(0, mostShown * 8) : shown}</div>${left > 0 && !all && html`<button type="button" class="small" onClick=${() => setAll(true)}>Show all (${lines && rows.length > most ? plural(whole.split('\n').length, 'line') : bytes(whole.length)})</button>`}`
+}
+
+function Reasoning({ item, c }) {
+  const open = item.status === 'in_progress'
+  return html`<details class="thought"><summary>Thought${c.summary ? ': ' + cut(oneLine(c.summary), 120) : open ? ' …' : ''}</summary>${open ? html`<${OpenText} body=${item.body} />` : html`<${Long} text=${item.body.text} />`}</details>`
+}
+
+const planMarks = { completed: '☑', in_progress: '▸', pending: '☐' }
+
+function Plan({ c, newestPlan }) {
+  const done = c.entries.filter(e => e.status === 'completed').length
+  if (!newestPlan) return html`<p class="quiet">Plan: ${done} of ${c.entries.length} done, changed below</p>`
+  return html`<div class="plan"><strong>Plan</strong> <span class="quiet">${done} of ${c.entries.length}</span><ul>${c.entries.map(e => html`<li data-status=${e.status}><span aria-hidden="true">${planMarks[e.status] || '☐'}</span><span class="aside">${e.status}: </span> ${clean(e.content)}</li>`)}</ul></div>`
+}
+
+function Tool({ item, c }) {
+  const command = c.command
+  const diffs = c.type === 'file_change' ? c.changes : diffsOf(c)
+  const title = command || c.title || c.name || c.changes?.map(ch => ch.path).join(', ') || c.kind || 'tool'
+  const input = command ? undefined : c.input
+  const facts = [
+    c.exit_code !== undefined && c.exit_code !== 0 ? `exit ${c.exit_code}` : '', c.signal ? `signal ${c.signal}` : '', c.server ? clean(c.server) : '',
+    c.locations?.length ? c.locations.slice(0, 3).map(l => oneLine(l.path) + (l.line ? ':' + l.line : '')).join(', ') : '',
+  ].filter(Boolean)
+  const output = item.body.text
+  return html`<div class="tool">
+    <p class="call"><${Mark} state=${item.status} bare /> ${command ? html`<code>${cut(oneLine(title), 300)}</code>` : html`<span>${cut(oneLine(title), 300)}</span>`}${facts.map(f => html` <span class="quiet">${f}</span>`)}</p>
+    ${c.error && html`<p class="failure">${clean(c.error)}</p>`}
+    ${diffs?.map(d => html`<${Diff} change=${d} />`)}
+    ${(command && (command.length > 300 || command.includes('\n')) || input !== undefined && input !== null && !empty(input)) && html`<details><summary>${command ? 'Command' : 'Input'}</summary><pre tabindex="0">${literal(command || inputText(input))}</pre>${c.cwd && html`<p class="quiet">in ${oneLine(c.cwd)}</p>`}</details>`}
+    ${output && html`<${Output} item=${item} />`}
+    ${partsOf(c).map(text => html`<details><summary>Result</summary><${Long} text=${text} /></details>`)}
+  </div>`
+}
+
+const empty = v => typeof v === 'object' && Object.keys(v).length === 0
+const inputText = v => typeof v === 'string' ? v : JSON.stringify(v, null, 2).slice(0, mostShown)
+
+// partsOf are the texts in the content of a tool call that its output does not have.
+const partsOf = c => Array.isArray(c.content) && !c.output ? c.content.map(p => p?.content?.text ?? p?.text).filter(t => typeof t === 'string' && t) : []
+
+function Output({ item }) {
+  const [open, setOpen] = useState(false)
+  const text = item.body.text
+  const running = item.status === 'in_progress'
+  const whole = clean(running && text.length > mostOpen ? text.slice(-mostOpen) : text)
+  const lines = whole.replace(/\n$/, '').split('\n')
+  const folded = lines.length > foldedLines && !open
+  // The end of an output says how it went; while it runs, what it does now.
+  const shown = folded ? lines.slice(-foldedLines).join('\n') : open ? whole.slice(0, mostShown) : lines.join('\n')
+  return html`<div class="output">
+    ${folded && html`<button type="button" class="small" aria-expanded="false" onClick=${() => setOpen(true)}>Show ${plural(lines.length - foldedLines, 'more line')} above</button>`}
+    <pre tabindex="0" aria-label="output">${shown}</pre>
+    ${open && html`<button type="button" class="small" aria-expanded="true" onClick=${() => setOpen(false)}>Fold</button>${whole.length > mostShown ? html` <span class="quiet">The first ${bytes(mostShown)} of ${bytes(whole.length)}.</span>` : null}`}
+  </div>`
+}
+
+function Permission({ item, c }) {
+  const outcome = outcomeOf(item, c)
+  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'pending' ? '?' : item.status === 'completed' ? '✓' : '✗'}</span> ${clean(c.title || c.message)} <span class="quiet">${outcome}</span></p>
+    ${c.subject?.command && html`<pre class="command" tabindex="0">${literal(c.subject.command)}</pre>`}
+    ${c.answer !== undefined && html`<pre tabindex="0">${clean(typeof c.answer === 'string' ? c.answer : JSON.stringify(c.answer, null, 2))}</pre>`}`
+}
+
+function outcomeOf(item, c) {
+  if (item.status === 'pending') return 'waits for an answer'
+  const option = c.options?.find(o => o.option_id === c.outcome?.option_id)
+  const by = c.resolved_by && c.resolved_by !== 'client' ? ` by ${clean(c.resolved_by)}` : ''
+  if (option) return `→ ${oneLine(option.name)}${by}`
+  return `→ ${c.outcome?.type || item.status}${by}`
+}
+
+const Notice = ({ c }) => html`<p class=${c.severity === 'error' ? 'failure' : 'notice'}>${clean(c.message)}</p>`
+const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message)} <span class="quiet">${clean(c.kind)}</span></p>`
+const Extension = ({ c }) => html`<details><summary class="quiet">${oneLine(c.native_kind || c.type)}</summary><pre tabindex="0">${clean(JSON.stringify(c.payload ?? c, null, 2)).slice(0, mostShown)}</pre></details>`
+const Unknown = Extension
+
+const kinds = {
+  user_message: UserMessage, agent_message: AgentMessage, reasoning: Reasoning, plan: Plan, tool_call: Tool, command_execution: Tool,
+  file_change: Tool, permission_request: Permission, question: Permission, notice: Notice, error: Failed, extension: Extension,
+}
+
+const verbs = { completed: 'Done', interrupted: 'Interrupted', failed: 'Failed' }
+
+function End({ end }) {
+  const took = end.started_at && end.completed_at ? span(Date.parse(end.completed_at) - Date.parse(end.first_started_at || end.started_at)) : ''
+  const u = end.usage
+  const facts = [
+    took, end.attempt > 1 ? `attempt ${end.attempt}` : '', u ? `${count(u.total_tokens)} tokens` : '', u?.cost ? money(u.cost) : '',
+    u?.context_size ? `context ${Math.round(100 * (u.context_used || 0) / u.context_size)} %` : '',
+  ].filter(Boolean)
+  return html`<div class="end" data-state=${end.state}>
+    <${Mark} state=${end.state} bare /> <strong>${verbs[end.state] || end.state}</strong>${end.state === 'interrupted' && end.reason ? `: ${clean(end.reason)}` : ''}
+    ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
+    <span class="quiet">${facts.join(' · ')}</span>
+    ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
+    ${end.review && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
+  </div>`
+}
+
+function Rewind({ rewind, seq }) {
+  const what = rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
+  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">${plural(rewind.items.length, 'item')}</span></summary>
+    <div class="superseded">${rewind.items.slice(-50).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
+}

@@ -1,0 +1,109 @@
+// The one stream of the page. It brings summaries of all events, and those of the thread
+// that is shown whole; what comes is handed out once a frame.
+import { signal, batch } from './html.js'
+import { client, signedOut } from './session.js'
+import { counters } from './counters.js'
+
+// The position of the stream, for the stream card and the offline banner:
+// {state, since, began_at, cursor, latest_seq, error?, retry_at?}.
+export const stream = signal({ state: 'off', since: new Date(), began_at: 0, cursor: 0 })
+// The seq up to which events were handed out.
+export const cursor = signal(0)
+// Why the stream has ended for good; the page then loads its data anew.
+export const ended = signal(null)
+
+const listeners = new Set()
+let queue = []
+let handle = null
+let whole = null
+let began = 0
+let logId = ''
+let stopping = null
+
+// Above this many events that wait for a frame, because the page is hidden, they are handed
+// out at once.
+const maxQueue = 2000
+
+// listen calls f(events) with what a frame has brought, in the order of the log.
+export function listen(f) {
+  listeners.add(f)
+  return () => listeners.delete(f)
+}
+
+// follow starts the stream behind a seq.
+export function follow(log, after) {
+  logId = log
+  began = after
+  cursor.value = after
+  connect()
+}
+
+// show makes the events of one thread come whole; null: of none.
+export function show(threadId) {
+  if (whole === threadId) return
+  whole = threadId
+  if (logId) connect()
+}
+
+export const retryNow = () => handle?.retryNow()
+
+function connect() {
+  stopping?.abort()
+  const abort = stopping = new AbortController()
+  flush()
+  handle = client.stream({
+    after_seq: cursor.value, log_id: logId, content: 'summary', whole_thread_ids: whole ? [whole] : undefined,
+    signal: abort.signal,
+    onState(s) {
+      if (abort.signal.aborted) return
+      if (s.state === 'connecting') counters.connections++
+      stream.value = { ...s, began_at: began }
+    },
+  })
+  read(handle, abort)
+}
+
+async function read(from, abort) {
+  try {
+    for await (const event of from) {
+      if (abort.signal.aborted) return
+      counters.events++
+      queue.push(event)
+      if (queue.length > maxQueue) flush()
+      else schedule()
+    }
+  } catch (error) {
+    if (abort.signal.aborted) return
+    if (error.kind === 'unauthorized') signedOut(error)
+    ended.value = error
+  }
+}
+
+let due = 0
+
+// A hidden page draws no frames; a timer hands out what it needs for its notifications.
+function schedule() {
+  if (due) return
+  due = document.hidden ? setTimeout(flush, 500) : requestAnimationFrame(flush)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (due) { // the one that waits may never come
+    clearTimeout(due)
+    cancelAnimationFrame(due)
+    due = 0
+    schedule()
+  }
+})
+
+function flush() {
+  due = 0
+  if (!queue.length) return
+  counters.frames++
+  const events = queue
+  queue = []
+  batch(() => {
+    for (const f of listeners) f(events)
+    cursor.value = events[events.length - 1].params.seq
+  })
+}

@@ -1,0 +1,108 @@
+// The console: signs in, starts the stream, and draws the page that the address names.
+import { html, render, signal, effect, useEffect } from './html.js'
+import { options } from '../vendor/preact.js'
+import { open, server, locked, may, limited } from './session.js'
+import { follow, ended, cursor, stream } from './live.js'
+import { reading } from './refresh.js'
+import { route, takeCode, to } from './router.js'
+import * as threads from './threads.js'
+import * as questions from './questions.js'
+import { Overview } from './overview.js'
+import { Thread } from './thread.js'
+import { Waiting } from './waiting.js'
+import { Inbox } from './inbox.js'
+import { Bridges } from './bridges.js'
+import { Agents } from './agents.js'
+import { Server } from './server_page.js'
+import { SignIn } from './signin.js'
+import { Offline, stateOf } from './stream_card.js'
+import { Announcements } from './announce.js'
+import { AlertsButton, watch } from './alerts.js'
+import { counters } from './counters.js'
+import { current } from './view.js'
+import { words } from './text.js'
+
+const code = signal(takeCode())
+const failed = signal(null)
+const ready = signal(false)
+
+addEventListener('hashchange', () => {
+  const another = takeCode()
+  if (another) code.value = another
+})
+
+const pages = { overview: Overview, thread: Thread, waiting: Waiting, inbox: Inbox, bridges: Bridges, agents: Agents, server: Server }
+
+// start signs in with what the browser has, reads, and follows the log from there.
+async function start() {
+  failed.value = null
+  ended.value = null
+  try {
+    const first = await open()
+    follow(first.log_id, first.latest_seq)
+    await Promise.all([threads.load(), questions.load()])
+    ready.value = true
+  } catch (error) {
+    if (error.kind !== 'unauthorized') {
+      failed.value = error
+      setTimeout(() => { if (failed.value === error) start() }, 3000)
+    }
+  }
+}
+
+// A log that was pruned or restored, or another one: what is shown is not to be continued.
+effect(() => {
+  if (!ended.value || locked.peek()) return
+  if (['cursor_expired', 'log_changed', 'cursor_ahead'].includes(ended.value.kind)) location.reload()
+})
+
+function App() {
+  const { page, id } = route.value
+  if (code.value || locked.value || page === 'signin') {
+    return html`<${SignIn} code=${code.value} done=${() => { code.value = ''; locked.value = null; start() }} />`
+  }
+  if (!server.value) return html`<main class="page"><p class="boot">${failed.value ? words(failed.value) : 'holon is opening …'}</p></main>`
+  const Page = pages[page]
+  return html`<a class="skip" href="#main" onClick=${e => { e.preventDefault(); document.getElementById('main').focus() }}>To the content</a>
+    <${Bar} page=${page} />
+    <${Offline} />
+    <main id="main" tabindex="-1"><${Page} key=${page + id} id=${id} /></main>
+    <${Announcements} />`
+}
+
+const names = [['overview', 'Threads'], ['waiting', 'Waiting'], ['inbox', 'Inbox'], ['bridges', 'Bridges'], ['agents', 'Agents'], ['server', 'Server']]
+
+function Bar({ page }) {
+  const n = questions.waitingCount.value
+  const state = stateOf()
+  return html`<header class="bar"><a class="brand" href="#/"><img src="console/favicon.svg" alt="" width="20" height="20" />holon</a>
+    <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${n}</span>` : null}</a>`)}</nav>
+    <span class="right"><${AlertsButton} /><a class="link-state" href=${to('server')} data-state=${state} title=${'stream: ' + state}><span class="dot" aria-hidden="true"></span><span class="aside">stream: ${state}</span></a></span></header>`
+}
+
+// What tests wait for: the seq up to which the page shows the log.
+const root = document.documentElement
+effect(() => {
+  const { page } = route.value
+  root.dataset.page = code.value || locked.value || page === 'signin' ? 'signin' : page
+  root.dataset.stream = stateOf()
+  root.dataset.ready = String(ready.value && (page !== 'thread' || Boolean(current.value?.thread.value)))
+  if (!reading.value) root.dataset.seq = String(cursor.value)
+})
+
+const drawn = options.diffed
+let drawing = false
+options.diffed = vnode => {
+  if (!drawing) {
+    drawing = true
+    counters.renders++
+    queueMicrotask(() => { drawing = false })
+  }
+  drawn?.(vnode)
+}
+
+globalThis.holon = { counters, view: () => current.value?.timeline?.view(), cursor: () => cursor.value, stream: () => stream.value }
+
+watch()
+render(html`<${App} />`, document.getElementById('app'))
+start()

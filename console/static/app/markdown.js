@@ -1,0 +1,96 @@
+// Markdown as nodes: marked finds the tokens, and each becomes an element with text nodes.
+// HTML stays text. What is too large, too deep or cannot be read is shown as it was written.
+import { Lexer } from '../vendor/marked.js'
+import { html } from './html.js'
+import { clean } from './text.js'
+
+export const maxText = 64 << 10
+const maxDepth = 32
+// More nodes than this are no prose; a page of them would be slow.
+const maxNodes = 5000
+
+const schemes = new Set(['http:', 'https:', 'mailto:'])
+
+// safeLink returns an address that may be opened, or ''.
+export function safeLink(href) {
+  try {
+    const url = new URL(clean(href).trim())
+    return schemes.has(url.protocol) ? url.href : ''
+  } catch {
+    return '' // a relative address would be one of this server
+  }
+}
+
+export const link = (href, children) => {
+  const to = safeLink(href)
+  return to ? html`<a href=${to} target="_blank" rel="noreferrer noopener" title=${to}>${children}</a>` : children
+}
+
+// markdown returns nodes for a text.
+export function markdown(text) {
+  const source = clean(text)
+  if (source.length > maxText) return plain(source)
+  try {
+    const draw = new Drawing()
+    return draw.blocks(new Lexer({ gfm: true, breaks: false }).lex(source), 0)
+  } catch {
+    return plain(source)
+  }
+}
+
+export const plain = text => html`<div class="plain">${text}</div>`
+
+class Drawing {
+  nodes = 0
+
+  blocks(tokens, depth) {
+    if (depth > maxDepth) throw new Error('too deep')
+    return (tokens || []).map(t => this.block(t, depth))
+  }
+
+  block(t, depth) {
+    if (++this.nodes > maxNodes) throw new Error('too many')
+    switch (t.type) {
+      case 'space': case 'def': return null
+      case 'heading': return html`<div class="h" role="heading" aria-level=${Math.min(6, t.depth + 2)} data-level=${t.depth}>${this.inline(t.tokens, depth + 1)}</div>`
+      case 'paragraph': return html`<p>${this.inline(t.tokens, depth + 1)}</p>`
+      case 'text': return t.tokens ? this.inline(t.tokens, depth + 1) : decoded(t)
+      case 'code': return html`<pre class="code" tabindex="0"><code>${t.text}</code></pre>`
+      case 'blockquote': return html`<blockquote>${this.blocks(t.tokens, depth + 1)}</blockquote>`
+      case 'hr': return html`<hr />`
+      case 'list': {
+        const items = t.items.map(i => html`<li>${i.task ? (i.checked ? '☑ ' : '☐ ') : null}${this.blocks(i.tokens, depth + 1)}</li>`)
+        return t.ordered ? html`<ol start=${t.start || 1}>${items}</ol>` : html`<ul>${items}</ul>`
+      }
+      case 'table': return html`<div class="wide" tabindex="0"><table>
+        <thead><tr>${t.header.map(c => html`<th scope="col">${this.inline(c.tokens, depth + 1)}</th>`)}</tr></thead>
+        <tbody>${t.rows.map(r => html`<tr>${r.map(c => html`<td>${this.inline(c.tokens, depth + 1)}</td>`)}</tr>`)}</tbody></table></div>`
+    }
+    return html`<p>${t.raw}</p>` // html, and what a later marked may find
+  }
+
+  inline(tokens, depth) {
+    if (depth > maxDepth) throw new Error('too deep')
+    return (tokens || []).map(t => {
+      if (++this.nodes > maxNodes) throw new Error('too many')
+      switch (t.type) {
+        case 'text': return t.tokens ? this.inline(t.tokens, depth + 1) : decoded(t)
+        case 'escape': return t.text
+        case 'strong': return html`<strong>${this.inline(t.tokens, depth + 1)}</strong>`
+        case 'em': return html`<em>${this.inline(t.tokens, depth + 1)}</em>`
+        case 'del': return html`<del>${this.inline(t.tokens, depth + 1)}</del>`
+        case 'codespan': return html`<code>${t.text}</code>`
+        case 'br': return html`<br />`
+        case 'checkbox': return null // the list item has drawn it
+        case 'link': return link(t.href, this.inline(t.tokens, depth + 1))
+        case 'image': return html`<span class="image">🖼 ${link(t.href, t.text || t.href)}</span>` // nothing is loaded from elsewhere
+      }
+      return t.raw
+    })
+  }
+}
+
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00a0' }
+
+// decoded is a text with the entities that Markdown may have for these characters.
+const decoded = t => t.text.replace(/&(?:(amp|lt|gt|quot|nbsp)|#(\d{1,6}));/g, (all, name, number) => name ? entities[name] : clean(String.fromCodePoint(Math.min(Number(number), 0x10ffff))) || all)

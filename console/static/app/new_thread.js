@@ -1,0 +1,58 @@
+// Starting a thread: what the agent should do, and which agent, where.
+import { html, signal, useState } from './html.js'
+import { change, may, limited } from './session.js'
+import { agents, readAgents } from './agents.js'
+import { threads } from './threads.js'
+import { draft } from './drafts.js'
+import { go } from './router.js'
+import { words, clean } from './text.js'
+
+const opened = signal(false)
+
+export function NewThread({ open }) {
+  if (!may('work') || limited()) return null // one that is limited starts children of its threads only
+  if (!open && !opened.value) return html`<p><button type="button" class="first" onClick=${() => { opened.value = true }}>New thread</button></p>`
+  return html`<${Form} />`
+}
+
+function Form() {
+  const text = draft('new')
+  const [agent, setAgent] = useState('')
+  const [cwd, setCwd] = useState('')
+  const [title, setTitle] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState(null)
+  if (!agents.value) readAgents()
+  const choices = (agents.value || []).filter(a => a.kind !== 'mailbox')
+  const directories = [...new Set([...threads.value.values()].map(t => t.summary?.cwd).filter(Boolean))].slice(0, 50)
+  async function start(event) {
+    event.preventDefault()
+    if (!text.value.trim()) return
+    setBusy(true)
+    setError(null)
+    try {
+      const made = await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined })
+      await change('turn/start', { thread_id: made.thread_id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: text.value }] }] })
+      text.set('')
+      opened.value = false
+      go('thread', made.thread_id)
+    } catch (e) {
+      setError(e)
+    }
+    setBusy(false)
+  }
+  return html`<form class="new" onSubmit=${start}>
+    <label>What should an agent do?
+      <textarea rows="3" required value=${text.value} onInput=${e => text.set(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) start(e) }}></textarea></label>
+    <div class="fields">
+      <label>Agent <select value=${agent} onChange=${e => setAgent(e.target.value)}>
+        ${choices.map((a, i) => html`<option value=${i === 0 ? '' : a.name}>${clean(a.name)}${a.state === 'failed' ? ' (failed)' : ''}</option>`)}</select></label>
+      <label>Directory <input type="text" value=${cwd} list="directories" placeholder="the agent's own" autocomplete="off" autocapitalize="off" spellcheck=${false} onInput=${e => setCwd(e.target.value)} />
+        <datalist id="directories">${directories.map(d => html`<option value=${d} />`)}</datalist></label>
+      <label>Title <input type="text" value=${title} maxlength="200" placeholder="from the first words" onInput=${e => setTitle(e.target.value)} /></label>
+    </div>
+    <p><button class="first" disabled=${busy || !text.value.trim()}>Start</button>
+      ${opened.value && html` <button type="button" onClick=${() => { opened.value = false }}>Cancel</button>`}
+      ${error && html` <span class="failure" role="alert">${words(error)}</span>`}</p>
+  </form>`
+}

@@ -1,0 +1,94 @@
+// The overview: who needs one, who works, what is done.
+import { html, useState } from './html.js'
+import { may, limited } from './session.js'
+import { threads, groups, loaded, failed, more, loadMore, unseen, isClosing, undoClose } from './threads.js'
+import { NewThread } from './new_thread.js'
+import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
+import { clean, count, cut, money, oneLine, plural, span } from './text.js'
+import { to } from './router.js'
+
+// mostRows bounds what the page draws.
+const mostRows = 200
+
+export function Overview() {
+  const [filter, setFilter] = useState('')
+  if (!loaded.value) return html`<${Loading} error=${failed.value} />`
+  const wanted = filter.trim().toLowerCase()
+  const passes = t => !wanted || [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, t.thread_id].some(s => s?.toLowerCase().includes(wanted))
+  const g = groups.value
+  let room = mostRows
+  const part = list => {
+    const rows = list.filter(passes).slice(0, Math.max(0, room))
+    room -= rows.length
+    return rows
+  }
+  const waiting = part(g.waiting), working = part(g.working), done = part(g.done), closed = part(g.closed)
+  const empty = !threads.value.size
+  return html`<div class="page overview">
+    <${Sums} ...${g} />
+    <div class="tools">
+      <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => setFilter(e.target.value)} /></label>
+    </div>
+    <${NewThread} open=${empty} />
+    <${Failure} error=${failed.value} />
+    ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
+    <${Group} name="Needs you" rows=${waiting} />
+    <${Group} name="Working" rows=${working} />
+    <${Group} name="Done" rows=${done} />
+    ${closed.length > 0 && html`<details class="closed"><summary>Closed (${closed.length})</summary><${Cards} rows=${closed} /></details>`}
+    ${wanted && !waiting.length && !working.length && !done.length && !closed.length && html`<p class="quiet">Nothing matches.</p>`}
+    ${room <= 0 && html`<p class="quiet">The first ${mostRows} are shown. Filter to find others.</p>`}
+    ${more.value && html`<p><${Act} run=${loadMore}>Show older threads<//></p>`}
+  </div>`
+}
+
+function Sums({ waiting, working, done }) {
+  const failures = done.filter(t => t.summary.status === 'failed').length
+  const oldest = waiting[0]
+  return html`<h1 class="sums">
+    <span data-state=${waiting.length ? 'waiting' : 'idle'}>${waiting.length === 1 ? '1 needs you' : `${waiting.length} need you`}</span>
+    <span data-state="working">${working.length} working</span>
+    ${failures > 0 && html`<span data-state="failed">${failures} failed</span>`}
+    ${oldest && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(oldest.summary.since))}</span>`}
+  </h1>`
+}
+
+const Group = ({ name, rows }) => rows.length ? html`<section><h2>${name} <span class="quiet">${rows.length}</span></h2><${Cards} rows=${rows} /></section>` : null
+
+const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
+
+// what a thread is doing, in one line.
+function doing(s) {
+  if (s.status === 'waiting' && s.waiting?.length) return s.waiting[0].title
+  if (s.status === 'waiting' && s.reviews) return `${plural(s.reviews, 'end')} to review`
+  if (s.doing && s.status === 'working') return s.doing.target && !s.doing.title.includes(s.doing.target) ? `${s.doing.title}: ${s.doing.target}` : s.doing.title
+  if (s.status === 'failed' && s.error) return s.error.message
+  if (s.progress && s.status === 'working') return s.progress
+  if (s.interrupted) return s.reason ? `interrupted: ${s.reason}` : 'interrupted'
+  return s.text
+}
+
+function Card({ t }) {
+  const s = t.summary
+  const closing = isClosing(t.thread_id)
+  return html`<li class="card" data-state=${s.status} data-unseen=${unseen(t) || undefined}>
+    <a class="whole" href=${to('thread', t.thread_id)}>
+      <span class="title">${cut(oneLine(s.title) || 'Untitled', 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
+    </a>
+    <span class="meta"><${Mark} state=${s.status} /> <${Since} at=${s.since} />${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
+    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(doing(s)), 160)}</span>
+    <span class="facts">
+      <span>${clean(t.agent)}</span>
+      ${s.cwd && html`<span title=${clean(s.cwd)}>${shortDirectory(s.cwd)}</span>`}
+      ${s.git && html`<span>${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
+      ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} working` : ''}${s.children.waiting ? `, ${s.children.waiting} waiting` : ''}</span>`}
+      ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
+      ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}
+    </span>
+  </li>`
+}
+
+export function shortDirectory(path) {
+  const parts = oneLine(path).split('/').filter(Boolean)
+  return parts.length > 2 ? '…/' + parts.slice(-2).join('/') : oneLine(path)
+}

@@ -1,0 +1,88 @@
+// Small parts that several pages use.
+import { html, signal, useEffect, useRef, useState } from './html.js'
+import { clock, exact, span, words } from './text.js'
+
+// now is the time to the second, for what says how long something takes. It stands still
+// while the page is hidden.
+export const now = signal(Date.now())
+setInterval(() => { if (!document.hidden) now.value = Date.now() }, 1000)
+document.addEventListener('visibilitychange', () => { now.value = Date.now() })
+
+export const Since = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${span(now.value - Date.parse(at))}</time>`
+export const At = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`
+
+const marks = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', closed: '·', interrupted: '■', queued: '…', pending: '?', declined: '✗', cancelled: '·', deleted: '·' }
+const said = { idle: 'done', in_progress: 'running', active: 'working' }
+
+// Mark is a state as a sign and a word; colour only repeats it.
+export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>
+  <span aria-hidden="true">${marks[state] || '·'}</span>${bare ? html`<span class="aside">${said[state] || state}</span>` : html` ${said[state] || state}`}</span>`
+
+// Failure says what went wrong.
+export const Failure = ({ error, children }) => error ? html`<p class="failure" role="alert">${words(error)} ${children}</p>` : null
+
+// Act is a button that does something at the server: it can be pressed once until the answer
+// is there, and says what went wrong beside it.
+export function Act({ run, children, kind, label, disabled, done }) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState(null)
+  const [ok, setOk] = useState(false)
+  const mounted = useRef(true)
+  useEffect(() => () => { mounted.current = false }, [])
+  async function press() {
+    setBusy(true)
+    setError(null)
+    try {
+      await run()
+      if (mounted.current && done) setOk(true)
+    } catch (e) {
+      if (mounted.current) setError(e)
+    }
+    if (mounted.current) setBusy(false)
+  }
+  return html`<span class="act"><button type="button" class=${kind || ''} aria-label=${label} disabled=${busy || disabled} onClick=${press}>${children}</button>${
+    error ? html`<span class="failure" role="alert"> ${words(error)}</span>` : ok ? html`<span class="quiet" role="status"> ${done}</span>` : null}</span>`
+}
+
+// Ask is a button that first asks for a reason or a value, in place.
+export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true }) {
+  const [open, setOpen] = useState(false)
+  const [text, setText] = useState(value)
+  const [error, setError] = useState(null)
+  const [busy, setBusy] = useState(false)
+  const field = useRef(null)
+  useEffect(() => { if (open) field.current?.focus() }, [open])
+  if (!open) return html`<button type="button" class=${kind || ''} onClick=${() => { setText(value); setOpen(true) }}>${children}</button>`
+  async function submit(event) {
+    event.preventDefault()
+    setBusy(true)
+    setError(null)
+    try {
+      await run(text.trim())
+      setOpen(false)
+    } catch (e) {
+      setError(e)
+    }
+    setBusy(false)
+  }
+  return html`<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') setOpen(false) }}>
+    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => setText(e.target.value)} /></label>
+    <button class="first" disabled=${busy}>${label || children}</button>
+    <button type="button" onClick=${() => setOpen(false)}>Cancel</button>
+    ${error && html`<span class="failure" role="alert">${words(error)}</span>`}
+  </form>`
+}
+
+// Loading is what a page shows before its data has come.
+export const Loading = ({ error }) => error ? html`<${Failure} error=${error} />` : html`<p class="quiet">reading …</p>`
+
+// Copy copies a text.
+export function Copy({ text, children }) {
+  const [copied, setCopied] = useState(false)
+  return html`<button type="button" class="small" onClick=${async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setCopied(true)
+    } catch { /* the browser forbids it */ }
+  }}>${copied ? 'copied' : children}</button>`
+}

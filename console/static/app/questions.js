@@ -1,0 +1,73 @@
+// The questions that wait for a person, of all threads: read again when an event says that
+// one has come or gone.
+import { signal, computed } from './html.js'
+import { call, change } from './session.js'
+import { listen } from './live.js'
+import { refresher } from './refresh.js'
+
+const most = 200
+
+export const questions = signal([])
+export const known = signal(false)
+// There are more than are shown.
+export const surplus = signal(false)
+export const waitingCount = computed(() => questions.value.length)
+
+// Subjects of questions: the items that they are about, by id.
+export const subjects = signal(new Map())
+
+export async function load() {
+  const r = await call('item/list', { status: 'pending', limit: most })
+  questions.value = r.items.filter(asks)
+  surplus.value = Boolean(r.next_cursor)
+  known.value = true
+  await readSubjects()
+  return r.latest_seq
+}
+
+export const asks = item => item.type === 'permission_request' || item.type === 'question'
+
+async function readSubjects() {
+  const wanted = questions.value.map(q => q.content.subject?.item_id).filter(Boolean)
+  const have = new Map([...subjects.value].filter(([id]) => wanted.includes(id)))
+  for (const id of wanted) {
+    if (have.has(id)) continue
+    try {
+      have.set(id, (await call('item/read', { item_id: id })).item)
+    } catch (error) {
+      have.set(id, { unread: error })
+    }
+  }
+  subjects.value = have
+}
+
+const again = refresher(load)
+
+listen(events => {
+  const open = new Set(questions.value.map(q => q.item_id))
+  const turns = new Set(questions.value.map(q => q.turn_id))
+  const about = new Set(subjects.value.keys())
+  for (const { method, params } of events) {
+    const asking = params.content && asks({ type: params.content.type })
+    if (method.startsWith('item/') && method !== 'item/delta' && (asking || open.has(params.item_id))) again()
+    if (method === 'item/updated' && about.has(params.item_id)) {
+      const left = new Map(subjects.value)
+      left.delete(params.item_id)
+      subjects.value = left
+      again()
+    }
+    if (turns.has(params.turn_id) && (method === 'stream/rewind' || /^turn\/(completed|failed|interrupted)$/.test(method))) again()
+  }
+})
+
+// respond answers a question: {option_id}, {answer} or {outcome: 'cancelled'}.
+export const respond = (item, answer) => change('item/respond', { item_id: item.item_id, ...answer })
+
+// widens says in words what an option allows beyond this once.
+export function widens(kind) {
+  switch (kind) {
+    case 'allow_always': return 'From now on the agent does this without asking. The agent decides what counts as the same, and for how long.'
+    case 'reject_always': return 'From now on the agent does not ask for this again. The agent decides what counts as the same, and for how long.'
+  }
+  return kind?.endsWith('_always') ? 'This holds from now on, not only this time.' : ''
+}

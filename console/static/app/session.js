@@ -1,0 +1,80 @@
+// The server, and who uses it: the client, the credential, what its role allows.
+import { Client, HolonError } from '../client/index.js'
+import { signal, computed } from './html.js'
+import { counters } from './counters.js'
+
+const kept = 'holon.credential'
+const roles = ['read', 'respond', 'work', 'operate', 'owner']
+
+// The answer to initialize; null before it has come.
+export const server = signal(null)
+// Why nobody is signed in: null, or an error. The sign-in page shows it.
+export const locked = signal(null)
+// Whether a credential is kept, so that one can sign out.
+export const signedIn = signal(Boolean(credential()))
+
+// who is the name, the role and the threads of the credential in use.
+export const who = computed(() => {
+  const token = server.value?.token
+  if (!token) return { name: 'owner', role: 'owner', seen: 'owner' }
+  return { name: token.name, role: token.role, seen: token.parent || token.name, limited: token.limited_to }
+})
+
+// may tells whether the role in use covers another one. What it may not is not shown.
+export const may = role => roles.indexOf(who.value.role) >= roles.indexOf(role)
+
+export const limited = () => Boolean(who.value.limited?.length)
+
+function credential() {
+  try {
+    return localStorage.getItem(kept) || ''
+  } catch {
+    return '' // the browser keeps nothing: one signs in anew on each visit
+  }
+}
+
+let held = credential()
+
+export const client = new Client({ token: () => held || undefined })
+
+// keep takes another credential; '' forgets it.
+export function keep(secret) {
+  held = secret
+  signedIn.value = Boolean(secret)
+  try {
+    secret ? localStorage.setItem(kept, secret) : localStorage.removeItem(kept)
+  } catch { /* only this page has it then */ }
+}
+
+// call sends a request. A change gets an idempotency key, so it is repeated over a broken
+// connection and happens once.
+export async function call(method, params = {}, options = {}) {
+  counters.requests++
+  try {
+    return await client.call(method, params, options)
+  } catch (error) {
+    if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error)
+    throw error
+  }
+}
+
+export const change = (method, params) => call(method, params, { key: true })
+
+// signedOut forgets a credential that opens nothing any more, and asks for another one.
+export function signedOut(error) {
+  if (held) keep('')
+  locked.value = error
+}
+
+// open asks the server who it is and who we are.
+export async function open() {
+  const first = await call('initialize', { client_info: { name: 'holon-console' } })
+  server.value = first
+  locked.value = null
+  return first
+}
+
+// Another tab has signed in or out.
+addEventListener('storage', event => {
+  if (event.key === kept && (event.newValue || '') !== held) location.reload()
+})

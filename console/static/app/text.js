@@ -1,0 +1,98 @@
+// Words for numbers, times and states. All of it is shown as text nodes, so nothing here
+// has to escape; characters that reorder or hide text are made visible or removed.
+
+// What a terminal would obey, and what draws text in another order than it is read.
+const sequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[PX^_][^\u001b]*(?:\u001b\\)?|[@-_])/g
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
+
+// clean leaves of a text what is to be read: no escape sequences, no control characters
+// but tab and newline.
+export function clean(text) {
+  return String(text ?? '').replace(/\r\n?/g, '\n').replace(sequences, '').replace(controls, '')
+}
+
+// oneLine is clean in one line.
+export function oneLine(text) {
+  return clean(text).replace(/[\s\u2028\u2029]+/g, ' ').trim()
+}
+
+// literal shows what acts instead of removing it: a person approves just what will run.
+export function literal(text) {
+  return String(text ?? '').replace(controls, c => c === '\u001b' ? '␛' : `‹${c.codePointAt(0).toString(16).padStart(4, '0')}›`)
+}
+
+// cut leaves the first n characters; it never leaves half of one.
+export function cut(text, n) {
+  if (text.length <= n) return text
+  let end = n - 1
+  if (/[\ud800-\udbff]/.test(text[end - 1])) end--
+  return text.slice(0, end) + '…'
+}
+
+const plural = (n, one, many = one + 's') => `${n} ${n === 1 ? one : many}`
+export { plural }
+
+// span is how long something took or takes, in one unit or two.
+export function span(ms) {
+  const s = Math.max(0, Math.round(ms / 1000))
+  if (s < 60) return `${s} s`
+  if (s < 3600) return `${Math.floor(s / 60)} min`
+  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`
+  return plural(Math.floor(s / 86400), 'day')
+}
+
+// clock is a time of day in the reader's zone; another day than today has its date.
+export function clock(at, now = new Date()) {
+  const d = new Date(at)
+  if (isNaN(d)) return ''
+  const time = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  return d.toDateString() === now.toDateString() ? time : `${d.toLocaleDateString([], { month: 'short', day: 'numeric' })}, ${time}`
+}
+
+// exact is a time to the second with its zone.
+export function exact(at) {
+  const d = new Date(at)
+  return isNaN(d) ? '' : d.toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' }) + ' ' + Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+export function count(n) {
+  if (n < 1000) return String(n)
+  if (n < 1e6) return (n / 1000).toFixed(n < 1e4 ? 1 : 0) + ' k'
+  return (n / 1e6).toFixed(1) + ' M'
+}
+
+export function bytes(n) {
+  if (n < 1000) return `${n} B`
+  if (n < 1e6) return `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB`
+  if (n < 1e9) return `${(n / 1e6).toFixed(1)} MB`
+  return `${(n / 1e9).toFixed(1)} GB`
+}
+
+export function money(cost) {
+  if (!cost) return ''
+  try {
+    return new Intl.NumberFormat([], { style: 'currency', currency: cost.currency }).format(cost.amount)
+  } catch {
+    return `${cost.amount.toFixed(2)} ${cost.currency}` // no currency of ISO 4217
+  }
+}
+
+// shortId is the part of an id that tells it from others.
+export const shortId = id => id.slice(-8)
+
+// words says what an error means to a person, and what to do.
+export function words(error) {
+  switch (error?.kind) {
+    case 'offline': return 'The server cannot be reached. It is tried again.'
+    case 'unauthorized': return 'You are signed out.'
+    case 'forbidden': return error.data?.role ? `This needs the role ${error.data.role}.` : 'You may not do this.'
+    case 'already_resolved': return 'Somebody else has answered.'
+    case 'turn_not_active': return 'The turn has ended.'
+    case 'storage_full': return 'The disk of the server is full: nothing was changed. Make space, then try again.'
+    case 'storage_failed': return 'The disk of the server has failed: nothing was changed. The server must be restarted.'
+    case 'unavailable': return 'The server is starting or stopping. Try again.'
+    case 'overloaded': return 'A queue of the server is full. Try again in a moment.'
+  }
+  const text = cut(oneLine(error?.message || error || 'unknown'), 300)
+  return /[.!?…]$/.test(text) ? text : text + '.'
+}

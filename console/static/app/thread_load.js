@@ -1,0 +1,160 @@
+// Reading a thread and keeping it up to date: rows first, then events.
+import { signal, batch } from './html.js'
+import { call } from './session.js'
+import { listen, cursor } from './live.js'
+import { Timeline } from './timeline.js'
+import { seen } from './threads.js'
+
+const itemsPage = 100
+const turnsPage = 100
+
+// Loader holds what the page of one thread shows. version changes whenever the timeline has.
+export class Loader {
+  constructor(threadId) {
+    this.id = threadId
+    this.timeline = null
+    this.thread = signal(null)
+    this.children = signal([])
+    this.version = signal(0)
+    this.failed = signal(null)
+    this.busy = signal('') // older, newer or end
+    this.early = []        // events that came while the rows were read
+    this.gone = false
+    this.childrenDue = false
+    this.stop = listen(events => this.take(events))
+  }
+
+  close() {
+    this.gone = true
+    this.stop()
+  }
+
+  // load reads the thread. Events that come meanwhile are kept, and those that the rows
+  // have already are ignored by their seq.
+  async load() {
+    this.early = []
+    const loading = this.loading = {}
+    try {
+      const { thread, latest_seq: seq } = await call('thread/read', { thread_id: this.id })
+      const [items, turns] = await Promise.all([
+        call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true }),
+        call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage }),
+      ])
+      if (this.gone || loading !== this.loading) return
+      // The three are not of one moment: what happened after the first is applied again,
+      // and changes nothing where a row has it.
+      const timeline = new Timeline(this.id)
+      timeline.begin(items, turns, seq)
+      for (const event of this.early) this.apply(timeline, event)
+      this.early = null
+      batch(() => {
+        this.thread.value = thread
+        this.timeline = timeline
+        this.failed.value = null
+        this.version.value++
+      })
+      this.readChildren()
+      seen(this.id, Math.max(seq, timeline.cursor))
+    } catch (error) {
+      if (!this.gone) this.failed.value = error
+    }
+  }
+
+  take(events) {
+    let changed = false
+    for (const event of events) {
+      if (event.params.thread_id !== this.id) continue
+      if (this.early) {
+        this.early.push(event)
+        if (this.early.length > 20_000) return this.load()
+        continue
+      }
+      this.apply(this.timeline, event)
+      changed = true
+      if (/^(turn|inbox)\//.test(event.method)) this.childrenDue = true
+    }
+    if (!changed) return
+    this.version.value++
+    if (!document.hidden && events.some(e => /^turn\/(completed|failed|interrupted)$/.test(e.method))) seen(this.id, this.timeline.cursor)
+    if (this.childrenDue) {
+      this.childrenDue = false
+      this.readChildren()
+    }
+  }
+
+  apply(timeline, event) {
+    const t = this.thread.value
+    if (t && event.method.startsWith('thread/')) {
+      const { title, state } = event.params
+      this.thread.value = { ...t, title: title || t.title, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
+    }
+    for (const id of timeline.apply(event)) this.reread(id)
+  }
+
+  async reread(id) {
+    try {
+      const { item } = await call('item/read', { item_id: id })
+      this.timeline?.reread(item)
+      this.version.value++
+    } catch { /* it shows its last state until the page is loaded anew */ }
+  }
+
+  async readChildren() {
+    if (this.readingChildren) { this.childrenAgain = true; return }
+    this.readingChildren = true
+    try {
+      const page = await call('turn/list', { parent_thread_id: this.id, order: 'desc', limit: 50 })
+      if (!this.gone) this.children.value = page.turns
+    } catch { /* the page works without them */ }
+    setTimeout(() => {
+      this.readingChildren = false
+      if (this.childrenAgain && !this.gone) { this.childrenAgain = false; this.readChildren() }
+    }, 500)
+  }
+
+  async page(which, read) {
+    if (this.busy.value || !this.timeline) return
+    this.busy.value = which
+    const timeline = this.timeline
+    try {
+      await read(timeline)
+      if (timeline === this.timeline) this.version.value++
+      this.failed.value = null
+    } catch (error) {
+      this.failed.value = error
+    }
+    this.busy.value = ''
+  }
+
+  older() {
+    if (!this.timeline?.older) return
+    return this.page('older', async t => {
+      const page = await call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true, cursor: t.older })
+      const oldest = page.items.at(-1)?.created_seq
+      if (t.olderTurns && ![...t.turns.values()].some(turn => turn.created_seq <= oldest)) {
+        t.takeTurns(await call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage, cursor: t.olderTurns }))
+      }
+      t.follows = false
+      t.takeOlder(page)
+    })
+  }
+
+  newer() {
+    if (!this.timeline?.newer) return
+    return this.page('newer', async t => {
+      const page = await call('item/list', { thread_id: this.id, order: 'asc', limit: itemsPage, include_superseded: true, cursor: t.newer })
+      t.takeNewer(page)
+    })
+  }
+
+  // end goes to the end of the thread: what is there is read, not page by page.
+  async end() {
+    if (!this.timeline?.newer) return
+    this.early = []
+    await this.load()
+  }
+
+  shownSeq() {
+    return this.early ? 0 : cursor.value
+  }
+}

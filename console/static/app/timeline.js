@@ -1,0 +1,287 @@
+// The part of a thread's timeline that the page holds: items, ends of turns and markers in
+// the order of their seq, without gaps. It begins with rows that the server has folded and
+// goes on with events. It does no drawing and sends no requests itself.
+import { Markers } from '../client/index.js'
+import { Growing } from './grow.js'
+
+// maxHeld is how many entries the page holds, and so how many rows it draws at most.
+export const maxHeld = 200
+// After a marker the server stores nothing more of the try that it supersedes, so markers
+// of old turns can be forgotten.
+const maxMarked = 500
+
+// textOf is the text of a content that deltas append to.
+export function textOf(content) {
+  switch (content?.type) {
+    case 'agent_message': return content.content?.[0]?.text || ''
+    case 'reasoning': return content.text || ''
+    case 'tool_call':
+    case 'command_execution': return content.output || ''
+  }
+  return ''
+}
+
+const shown = type => type !== 'usage'
+const ends = { 'turn/completed': 'completed', 'turn/interrupted': 'interrupted', 'turn/failed': 'failed' }
+
+export class Timeline {
+  constructor(threadId) {
+    this.threadId = threadId
+    this.entries = []
+    this.byKey = new Map()
+    this.turns = new Map()
+    this.markers = new Map()
+    this.older = ''  // the cursor of the page before the oldest entry; '' = there is none
+    this.newer = ''  // of the page behind the newest one; '' = the end is held
+    this.through = 0 // without the end: the seq up to which everything is held
+    this.olderTurns = ''
+    this.cursor = 0
+    this.follows = true
+    this.below = 0   // entries that have come behind the held part
+  }
+
+  // begin takes what was read: a page of items, newest first, and the newest turns.
+  begin(items, turns, seq) {
+    for (const row of turns.turns) this.turns.set(row.turn_id, row)
+    this.olderTurns = turns.next_cursor || ''
+    this.cursor = seq
+    this.takeOlder(items)
+  }
+
+  takeOlder(page) {
+    this.older = page.next_cursor || ''
+    for (const row of page.items) this.add(row)
+    this.putEnds()
+    this.trim()
+  }
+
+  takeNewer(page) {
+    for (const row of page.items) this.add(row)
+    this.newer = page.next_cursor || ''
+    if (this.newer) this.through = page.items[page.items.length - 1]?.created_seq ?? this.through
+    this.putEnds()
+    while (this.entries.length > maxHeld) this.dropOldest()
+  }
+
+  takeTurns(page) {
+    this.olderTurns = page.next_cursor || ''
+    for (const row of page.turns) if (!this.turns.has(row.turn_id)) this.turns.set(row.turn_id, row)
+    this.putEnds()
+  }
+
+  putEnds() {
+    for (const t of this.turns.values()) this.putEnd(t)
+  }
+
+  putEnd(t, lineage) {
+    if (t.completed_at && this.covers(t.updated_seq)) {
+      this.put({ key: 'end:' + t.turn_id, seq: t.end_seq || t.updated_seq, turn: t.turn_id, end: { ...t, lineage } })
+    }
+  }
+
+  // covers tells whether what happened at a seq belongs to the held part.
+  covers(seq) {
+    const oldest = this.older && this.entries.length ? this.entries[0].seq : 0
+    return seq >= oldest && (!this.newer || seq <= this.through)
+  }
+
+  put(entry) {
+    const known = this.byKey.get(entry.key)
+    if (known) return known
+    let i = this.entries.length
+    while (i > 0 && this.entries[i - 1].seq > entry.seq) i--
+    entry.version = 0
+    this.entries.splice(i, 0, entry)
+    this.byKey.set(entry.key, entry)
+    return entry
+  }
+
+  drop(entry) {
+    const i = this.entries.indexOf(entry)
+    if (i < 0) return
+    this.entries.splice(i, 1)
+    this.byKey.delete(entry.key)
+  }
+
+  dropOldest() {
+    this.drop(this.entries[0])
+    while (this.entries.length > 1 && !this.entries[0].item) this.drop(this.entries[0])
+    this.older = String(this.entries[0]?.seq ?? '')
+  }
+
+  trim() {
+    if (this.follows && !this.newer) {
+      while (this.entries.length > maxHeld) this.dropOldest()
+      return
+    }
+    while (this.entries.length > maxHeld) {
+      this.drop(this.entries[this.entries.length - 1])
+      this.through = this.entries[this.entries.length - 1].seq
+      this.newer = String(this.through)
+    }
+  }
+
+  // add takes a row of an item; a superseded one belongs to the line of its marker.
+  add(row) {
+    const item = { ...row, body: new Growing(textOf(row.content)) }
+    if (row.superseded_by_seq) {
+      const key = 'rewind:' + row.superseded_by_seq
+      const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { tried: row.attempt, step: row.lineage?.at(-1)?.step || '', items: [] } })
+      if (shown(row.type) && !entry.rewind.items.some(i => i.item_id === row.item_id)) {
+        entry.rewind.items.push(item)
+        entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq)
+        entry.version++
+      }
+      return
+    }
+    if (shown(row.type)) this.put({ key: row.item_id, seq: row.created_seq, turn: row.turn_id, item })
+  }
+
+  // apply takes an event; it returns the ids of items that must be read again.
+  apply({ method, params }) {
+    if (params.thread_id !== this.threadId || params.seq <= this.cursor) return []
+    this.cursor = params.seq
+    if (method === 'stream/rewind') return this.rewind(params)
+    if (method === 'turn/late' || this.stale(params)) return []
+    if (method.startsWith('item/')) this.itemEvent(method, params)
+    else if (method.startsWith('turn/')) this.turnEvent(method, params)
+    return []
+  }
+
+  stale(params) {
+    return Boolean(params.lineage && this.markers.get(params.turn_id)?.stale(params.lineage, params.seq))
+  }
+
+  itemEvent(method, p) {
+    const entry = this.byKey.get(p.item_id)
+    if (method === 'item/delta') {
+      if (entry && p.seq > entry.item.updated_seq) {
+        entry.item.body.grow(p.offset, p.delta.text)
+        entry.version++
+      }
+      return
+    }
+    if (method === 'item/deleted') {
+      if (entry) {
+        entry.item.status = 'deleted'
+        entry.item.updated_seq = p.seq
+        entry.version++
+      }
+      return
+    }
+    const row = {
+      item_id: p.item_id, thread_id: p.thread_id, turn_id: p.turn_id, attempt: p.attempt, step: p.step, epoch: p.epoch,
+      lineage: p.lineage, type: p.content.type, status: p.status, content: p.content, truncated: p.truncated, total_bytes: p.total_bytes,
+      created_at: p.timestamp, updated_at: p.timestamp, created_seq: p.seq, updated_seq: p.seq,
+    }
+    if (entry) {
+      if (entry.item.updated_seq >= p.seq) return
+      row.created_seq = entry.item.created_seq
+      row.created_at = entry.item.created_at
+      entry.item = { ...row, body: new Growing(textOf(row.content)) }
+      entry.version++
+    } else if (method === 'item/created') {
+      if (this.newer) this.below++
+      else {
+        this.add(row)
+        this.trim()
+      }
+    }
+  }
+
+  turn(id) {
+    let t = this.turns.get(id)
+    if (!t) this.turns.set(id, t = { turn_id: id, state: '', attempt: 0, created_seq: this.cursor })
+    return t
+  }
+
+  turnEvent(method, p) {
+    const t = { ...this.turn(p.turn_id) }
+    this.turns.set(t.turn_id, t)
+    const { type, seq, thread_seq, timestamp, state, ...rest } = p
+    if (method === 'turn/progress') {
+      Object.assign(t, { state: 'active', progress: state, progress_message: p.message || '', waits_for: p.waits_for, retry_at: p.retry_at, attempt: Math.max(t.attempt, p.attempt || 0) })
+      return
+    }
+    Object.assign(t, rest, { updated_seq: seq })
+    if (method === 'turn/queued') t.state = 'queued'
+    if (method === 'turn/started') {
+      Object.assign(t, { state: 'active', progress: 'running', progress_message: '', waits_for: undefined, retry_at: undefined, completed_at: undefined, error: undefined, usage: undefined, message: undefined })
+      t.started_at ||= timestamp
+      if (t.end_seq) this.unend(t)
+    }
+    if (method === 'turn/reviewed' && t.review) t.review = { ...t.review, state: p.verdict, note: p.note }
+    if (!ends[method]) return
+    t.state = ends[method]
+    t.completed_at ||= timestamp
+    t.end_seq = seq
+    const known = this.byKey.get('end:' + t.turn_id)
+    if (known) this.drop(known)
+    if (!this.newer) this.putEnd(t, p.lineage)
+    this.trim()
+  }
+
+  unend(t) {
+    const known = this.byKey.get('end:' + t.turn_id)
+    if (known) this.drop(known)
+    t.end_seq = 0
+  }
+
+  // rewind takes a marker: what it supersedes becomes one line.
+  rewind(p) {
+    let markers = this.markers.get(p.turn_id)
+    if (!markers) {
+      this.markers.set(p.turn_id, markers = new Markers())
+      if (this.markers.size > maxMarked) this.markers.delete(this.markers.keys().next().value)
+    }
+    markers.add(p)
+    const again = []
+    const line = { step: p.step || '', tried: p.new_epoch - 1, reason: p.reason, items: [] }
+    for (const e of [...this.entries]) {
+      if (e.turn !== p.turn_id) continue
+      if (e.item && markers.stale(e.item.lineage || [], e.item.created_seq)) {
+        line.items.push(e.item)
+        this.drop(e)
+      } else if (e.item && markers.stale(e.item.lineage || [], e.item.updated_seq)) again.push(e.key)
+      else if (e.end && markers.stale(e.end.lineage || [], e.seq)) this.drop(e)
+    }
+    if (this.covers(p.seq)) this.put({ key: 'rewind:' + p.seq, seq: p.seq, turn: p.turn_id, rewind: line })
+    const t = this.turns.get(p.turn_id)
+    if (t && !p.step) {
+      const now = { ...t, attempt: Math.max(t.attempt, p.new_epoch), state: 'active', error: undefined, completed_at: undefined }
+      this.turns.set(p.turn_id, now)
+      if (t.end_seq || this.byKey.has('end:' + t.turn_id)) this.unend(now)
+    }
+    return again
+  }
+
+  // reread takes an item that was read again.
+  reread(row) {
+    const entry = this.byKey.get(row.item_id)
+    if (!entry || row.updated_seq < entry.item.updated_seq) return
+    if (row.superseded) return
+    entry.item = { ...row, body: new Growing(textOf(row.content)) }
+    entry.version++
+  }
+
+  // active is the turn that works, or else the first that is queued.
+  active() {
+    let queued = null
+    for (const t of this.turns.values()) {
+      if (t.state === 'active') return t
+      if (t.state === 'queued' && (!queued || (t.rank ?? t.created_seq) < (queued.rank ?? queued.created_seq))) queued = t
+    }
+    return queued
+  }
+
+  newestEnded() {
+    return [...this.turns.values()].filter(t => t.completed_at).sort((a, b) => b.updated_seq - a.updated_seq)[0]
+  }
+
+  // view is the held part as data: what tests compare with the server's fold.
+  view() {
+    return this.entries.filter(e => e.item).map(e => ({
+      item_id: e.key, type: e.item.type, status: e.item.status, text: e.item.body.text,
+    }))
+  }
+}
