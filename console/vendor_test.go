@@ -88,12 +88,3 @@ func TestVendoredFilesMakeNoCodeOfText(t *testing.T) {
 		}
 	}
 }
-
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
