@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"rpc/client":    {"backoff", "lines", "notify", "host"},
 	"rpc/admission": {"host"},
 	"rpc/grants":    {"api"},
+	"console":       {},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
 	testsOnly:       {"notify", "items", "turns", "engine"},

@@ -10,21 +10,31 @@ import (
 // Sec-Fetch-Site. It returns the Origin header if --allow-origin admits it, so
 // that the reply can say so, or the refusal.
 func (g *Gate) checkBrowser(r *http.Request, probe bool) (allowed string, _ *Refusal) {
+	own, known, refusal := g.checkHost(r, probe)
+	if refusal != nil {
+		return "", refusal
+	}
+	return g.checkOrigin(r, own, known)
+}
+
+// checkHost refuses requests that do not name this server. It returns the name, and
+// whether that is certain.
+func (g *Gate) checkHost(r *http.Request, probe bool) (own hostPort, known bool, _ *Refusal) {
 	// Absolute-form targets are for proxies. net/http takes the host from them
 	// and drops the Host header, so there would be two names, one unchecked.
 	// "*" and the authority-form of CONNECT have no use here.
 	if !strings.HasPrefix(r.RequestURI, "/") {
-		return "", forbidden(ReasonTarget, "the request target must be a path such as /rpc; this server is no proxy")
+		return own, false, forbidden(ReasonTarget, "the request target must be a path such as /rpc; this server is no proxy")
 	}
-	own, known := parseHostPort(r.Host)
+	own, known = parseHostPort(r.Host)
 	for _, header := range r.Header["Host"] {
 		// HTTP/2 can carry a Host header beside :authority.
 		known = known && header == r.Host
 	}
 	if !probe && g.kind != Unix && (!known || !g.knowsHost(own)) {
-		return "", forbidden(ReasonHost, "the Host header does not name this server; use localhost or 127.0.0.1, or start the server with --allow-host NAME")
+		return own, false, forbidden(ReasonHost, "the Host header does not name this server; use localhost or 127.0.0.1, or start the server with --allow-host NAME")
 	}
-	return g.checkOrigin(r, own, known)
+	return own, known, nil
 }
 
 func (g *Gate) knowsHost(h hostPort) bool {

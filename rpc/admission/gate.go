@@ -76,32 +76,50 @@ func (g *Gate) ConnContext(ctx context.Context, c net.Conn) context.Context {
 // neither a known Host nor the token.
 func (g *Gate) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-
 		allowed, refusal := g.checkBrowser(r, probe)
-		if len(g.origins) > 0 {
-			h.Add("Vary", "Origin")
+		if g.answerPage(w, r, allowed, refusal) {
+			return
 		}
-		if refusal == nil && allowed != "" {
-			allowCrossOrigin(h, allowed)
-			if isPreflight(r) {
-				answerPreflight(w, r)
-				return
-			}
-		}
-		if refusal == nil && !probe {
+		if !probe {
 			r, refusal = g.authorize(r)
 		}
 		if refusal != nil {
-			if g.observer != nil {
-				g.observer(*refusal)
-			}
-			refusal.write(w, r)
+			g.refuse(w, r, refusal)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// answerPage sets the headers of every reply. It answers what is refused because of the
+// page that sent it, and the preflight of a page that is allowed; it reports whether it
+// has answered.
+func (g *Gate) answerPage(w http.ResponseWriter, r *http.Request, allowed string, refusal *Refusal) bool {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if len(g.origins) > 0 {
+		h.Add("Vary", "Origin")
+	}
+	if refusal != nil {
+		g.refuse(w, r, refusal)
+		return true
+	}
+	if allowed == "" {
+		return false
+	}
+	allowCrossOrigin(h, allowed)
+	if isPreflight(r) {
+		answerPreflight(w, r)
+		return true
+	}
+	return false
+}
+
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, refusal *Refusal) {
+	if g.observer != nil {
+		g.observer(*refusal)
+	}
+	refusal.write(w, r)
 }

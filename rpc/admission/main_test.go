@@ -45,6 +45,12 @@ type guarded struct {
 
 func serveGuarded(t *testing.T, l net.Listener, p Policy) *guarded {
 	t.Helper()
+	return serveBehind(t, l, p, (*Gate).Middleware)
+}
+
+// serveBehind serves behind one of the gate's middlewares.
+func serveBehind(t *testing.T, l net.Listener, p Policy, middleware func(*Gate, http.Handler) http.Handler) *guarded {
+	t.Helper()
 	if p.Token.IsZero() {
 		p.Token = testToken(t)
 	}
@@ -54,7 +60,7 @@ func serveGuarded(t *testing.T, l net.Listener, p Policy) *guarded {
 	}
 	g := &guarded{gate: gate, addr: l.Addr()}
 	srv := &http.Server{
-		Handler: gate.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Handler: middleware(gate, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			g.in.Add(1)
 			_, _ = io.WriteString(w, "in")
 		})),

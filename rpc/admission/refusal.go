@@ -19,6 +19,7 @@ const (
 	ReasonHost         Reason = "host"
 	ReasonOrigin       Reason = "origin"
 	ReasonSecFetchSite Reason = "sec_fetch_site"
+	ReasonSecFetchDest Reason = "sec_fetch_dest"
 
 	ReasonTokenMissing Reason = "token_missing"
 	ReasonTokenWrong   Reason = "token_wrong"

@@ -22,6 +22,7 @@ import { counters } from './counters.js'
 import { current } from './view.js'
 import { words } from './text.js'
 
+const icon = new URL('../favicon.svg', import.meta.url).href
 const code = signal(takeCode())
 const failed = signal(null)
 const ready = signal(false)
@@ -75,7 +76,7 @@ const names = [['overview', 'Threads'], ['waiting', 'Waiting'], ['inbox', 'Inbox
 function Bar({ page }) {
   const n = questions.waitingCount.value
   const state = stateOf()
-  return html`<header class="bar"><a class="brand" href="#/"><img src="console/favicon.svg" alt="" width="20" height="20" />holon</a>
+  return html`<header class="bar"><a class="brand" href="#/"><img src=${icon} alt="" width="20" height="20" />holon</a>
     <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${n}</span>` : null}</a>`)}</nav>
     <span class="right"><${AlertsButton} /><a class="link-state" href=${to('server')} data-state=${state} title=${'stream: ' + state}><span class="dot" aria-hidden="true"></span><span class="aside">stream: ${state}</span></a></span></header>`
 }

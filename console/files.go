@@ -1,0 +1,133 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+)
+
+// static holds the files of the page, without what makes the libraries.
+//
+//go:embed static/*.* static/app static/vendor/*.js static/vendor/licences.txt
+var static embed.FS
+
+const (
+	page      = "index.html"
+	clientDir = "client/" // below Path: the client for JavaScript
+)
+
+// types are the kinds of file that are served, by the ends of their names. Nothing guesses.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".svg":  "image/svg+xml",
+	".png":  "image/png",
+	".txt":  "text/plain; charset=utf-8",
+}
+
+// file is one file, ready to be sent.
+type file struct {
+	contentType  string
+	cacheControl string
+	plain        variant
+	gzipped      variant // without a body: it is no shorter
+}
+
+// variant is a file in one encoding. Each has its own entity tag (RFC 9110, section 8.8.3.3).
+type variant struct {
+	body []byte
+	etag string
+}
+
+// load reads the embedded files and those of the client, by the paths of their URLs.
+//
+// Every path but that of the page has a hash of all files in it, below which the imports
+// of modules, which are relative, stay. So files of two versions never meet in a page, and
+// browsers may keep what they have loaded: after an upgrade the page names other paths.
+// Only the page is asked for again each time.
+func load(client fs.FS) (map[string]*file, error) {
+	contents, err := contentsOf(client)
+	if err != nil {
+		return nil, err
+	}
+	base := Path + versionOf(contents) + "/"
+	files := make(map[string]*file, len(contents))
+	for name, body := range contents {
+		url, cache := base+name, "public, max-age=31536000, immutable"
+		if name == page {
+			url, cache = "/", "no-cache"
+			body = bytes.ReplaceAll(body, []byte(`="`+Path), []byte(`="`+base))
+		}
+		if files[url], err = newFile(name, body, cache); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// contentsOf reads all files by their paths below Path.
+func contentsOf(client fs.FS) (map[string][]byte, error) {
+	own, err := fs.Sub(static, "static")
+	if err != nil {
+		return nil, err
+	}
+	contents := make(map[string][]byte)
+	read := func(prefix string, from fs.FS) error {
+		return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			contents[prefix+name], err = fs.ReadFile(from, name)
+			return err
+		})
+	}
+	if err := read("", own); err != nil || client == nil {
+		return contents, err
+	}
+	return contents, read(clientDir, client)
+}
+
+// versionOf is a hash of the names and contents of all files.
+func versionOf(contents map[string][]byte) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		fmt.Fprintf(h, "%s %d\n", name, len(contents[name]))
+		h.Write(contents[name])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]) // 64 bits: they tell versions apart, nothing more
+}
+
+func newFile(name string, body []byte, cache string) (*file, error) {
+	kind := types[path.Ext(name)]
+	if kind == "" {
+		return nil, fmt.Errorf("console: %s has no known type", name)
+	}
+	f := &file{contentType: kind, cacheControl: cache}
+	sum := sha256.Sum256(body)
+	tag := hex.EncodeToString(sum[:16])
+	f.plain = variant{body, `"` + tag + `"`}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = z.Write(body)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("console: compress %s: %w", name, err)
+	}
+	if b.Len() < len(body) {
+		f.gzipped = variant{b.Bytes(), `"` + tag + `-gzip"`}
+	}
+	return f, nil
+}

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Path is where the files are, apart from the page itself, which is at "/".
+const Path = "/console/"
+
+// Owns tells whether a path of a URL belongs to the console, whether there is a file or
+// not. The path is compared as it is decoded, so no spelling of it leads past the rules
+// for these files.
+func Owns(path string) bool {
+	return path == "/" || path+"/" == Path || strings.HasPrefix(path, Path)
+}
+
+// writeTimeout is how long a client may take to receive a file: 150 kB at 5 kB/s.
+const writeTimeout = 30 * time.Second
+
+// policy is the Content-Security-Policy of every answer. Scripts and styles are files of
+// this server, never text in the page. Trusted Types without any policy take the
+// functions away that make markup of text.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// features are what the page does not use, so that no script in it can.
+const features = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), geolocation=(), gyroscope=(), " +
+	"magnetometer=(), microphone=(), midi=(), payment=(), screen-wake-lock=(), usb=(), xr-spatial-tracking=()"
+
+// Console is the handler of the files. It is immutable.
+type Console struct {
+	files map[string]*file // by the path of the URL, as it is sent
+}
+
+// New reads and compresses the files. client has those of the client for JavaScript,
+// which the page imports from client/; nil: none.
+func New(client fs.FS) (*Console, error) {
+	files, err := load(client)
+	return &Console{files: files}, err
+}
+
+// ServeHTTP answers GET and HEAD of a file that exists, under exactly its path.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", features)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	f := c.files[r.RequestURI] // not URL.Path: a file has one spelling, without a query
+	switch {
+	case f == nil || isServiceWorker(r):
+		sayPlainly(w, http.StatusNotFound, "There is no such file here. The console is at /.\n")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		h.Set("Allow", "GET, HEAD")
+		sayPlainly(w, http.StatusMethodNotAllowed, "This is a file: GET and HEAD only.\n")
+	default:
+		f.serve(w, r)
+	}
+}
+
+// isServiceWorker tells whether a browser would install what it asks for. A service worker
+// outlives the page and would answer for later versions of it; the console has none.
+func isServiceWorker(r *http.Request) bool {
+	return r.Header["Service-Worker"] != nil || r.Header.Get("Sec-Fetch-Dest") == "serviceworker"
+}
+
+func sayPlainly(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // an error means that the client has disconnected
+}
