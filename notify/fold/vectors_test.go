@@ -94,7 +94,7 @@ type itemLook struct {
 	ItemID     string         `json:"item_id"`
 	Type       string         `json:"type"`
 	Status     string         `json:"status"`
-	Text       *string        `json:"text,omitempty"`
+	Text       *string        `json:"text,omitzero"`
 	TextBase64 string         `json:"text_base64,omitzero"`
 	From       int64          `json:"from"`
 	Content    jsontext.Value `json:"content,omitzero"`
