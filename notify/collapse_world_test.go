@@ -75,7 +75,7 @@ func (l *collapsingLog) unit() []notify.Event {
 		case 3:
 			l.put(turn, notify.TurnLate, nil, map[string]any{"type": "late", "step": path, "epoch": 1})
 		case 4:
-			l.put(turn, notify.ItemCreated, nil, map[string]any{"item_id": "u", "status": "completed"})
+			l.put(turn, notify.ItemCreated, nil, map[string]any{"item_id": "u", "status": "completed", "content": map[string]string{"type": "user_message", "text": "no summary has it"}})
 		case 5:
 			l.put(nil, notify.HolonPaused, nil, map[string]any{"type": "paused"})
 		default:

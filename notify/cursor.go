@@ -40,9 +40,10 @@ type Query struct {
 	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late. It
 	// never leaves out markers.
 	Collapse bool
-	// Summary lets the log leave out what a summary has not: item/delta. The events
-	// come whole; see Page.Summarize.
+	// Summary lets the log leave out what a summary has not: item/delta, except
+	// those of the threads in Whole. The events come whole; see Page.Summarize.
 	Summary bool
+	Whole   []string
 }
 
 // Page is a part of the log. Its Events have Seq, Method, Time and Params; their
@@ -90,6 +91,8 @@ type Cursor struct {
 	matches  matcher // made of filter
 	collapse bool
 	summary  bool
+	whole    []string  // threads
+	isWhole  threadSet // made of whole
 	after    int64
 
 	budget *Budget // nil: pages have their full size
@@ -116,8 +119,11 @@ func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
 func (c *Cursor) Collapse() { c.collapse = true }
 
 // Summarize makes the cursor return summaries: without item/delta, and of the other
-// events what AppendSummary leaves. It must be called before the first Next.
-func (c *Cursor) Summarize() { c.summary = true }
+// events what AppendSummary leaves. The events of the threads in whole come whole,
+// item/delta too. It must be called before the first Next.
+func (c *Cursor) Summarize(whole ...string) {
+	c.summary, c.whole, c.isWhole = true, whole, threadSetOf(whole)
+}
 
 // Share makes the cursor take its pages from a budget. It must be called before
 // the first Next.
@@ -249,7 +255,7 @@ func (c *Cursor) read(ctx context.Context) (Page, error) {
 	q := Query{
 		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
 		Frames:   len(c.filter.Methods) == 0 && c.filter.Within == nil && !c.summary,
-		Collapse: c.collapse, Summary: c.summary,
+		Collapse: c.collapse, Summary: c.summary, Whole: c.whole,
 	}
 	if c.budget != nil {
 		c.held = c.budget.take()
@@ -263,7 +269,7 @@ func (c *Cursor) read(ctx context.Context) (Page, error) {
 		err = p.KeepWithin(ctx, c.filter.Within)
 	}
 	if err == nil && c.summary {
-		p.Summarize()
+		err = p.Summarize(c.whole...)
 	}
 	if c.budget != nil {
 		held := int64(0)
@@ -333,8 +339,9 @@ func (c *Cursor) fromBatch(b *batch, upTo int64) Chunk {
 }
 
 // copyMatching copies the frames of one batch that pass the filter and, with
-// collapse, are not superseded; of a summary, their summaries. If it cannot be told whether one passes, it ends
-// before that frame; the error comes once nothing is left to return.
+// collapse, are not superseded; of a summary, their summaries. If it cannot be told
+// whether one passes, it ends before that frame; the error comes once nothing is left
+// to return.
 func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk, error) {
 	c.reset()
 	for i := b.index(c.after); i < len(b.ends); i++ {
@@ -343,7 +350,7 @@ func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk,
 			break
 		}
 		m := &b.meta[i]
-		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) && !(c.summary && !inSummary(m.method))
+		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) && (inSummary(m.method) || !c.cuts(m.threadID))
 		if passes && c.filter.Within != nil {
 			var err error
 			if passes, err = c.filter.Within.Has(ctx, m.threadID); err != nil {
@@ -354,7 +361,7 @@ func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk,
 			}
 		}
 		if passes {
-			if !c.copyFrame(m.method, b.data[b.offset(i):b.ends[i]]) {
+			if !c.copyFrame(m, b.data[b.offset(i):b.ends[i]]) {
 				break
 			}
 			c.add(seq)
@@ -364,12 +371,15 @@ func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk,
 	return c.chunk(), nil
 }
 
+// cuts reports whether the cursor returns summaries of the events of a thread.
+func (c *Cursor) cuts(threadID string) bool { return c.summary && !c.isWhole.has(threadID) }
+
 // copyFrame copies a frame, or its summary, into the buffer. It reports false if the
 // chunk is full.
-func (c *Cursor) copyFrame(method string, frame []byte) bool {
+func (c *Cursor) copyFrame(m *frameMeta, frame []byte) bool {
 	before := len(c.buf)
-	if c.summary {
-		c.buf = appendFrameSummary(c.buf, method, frame)
+	if c.cuts(m.threadID) {
+		c.buf = appendFrameSummary(c.buf, m.method, frame)
 	} else if before == 0 || before+len(frame) <= ChunkBytes {
 		c.buf = append(c.buf, frame...)
 	} else {

@@ -40,35 +40,20 @@ func (f *Filter) Match(threadID, method string) bool {
 	return false
 }
 
-// matcher is a filter prepared for many events: a stream over a hundred threads
-// looks up the thread of each event instead of comparing it with all.
+// matcher is a filter prepared for many events.
 type matcher struct {
-	filter  Filter
-	threads map[string]struct{} // nil: few enough to compare
+	methods Filter    // without threads
+	threads threadSet // empty = all
 }
 
-// fewThreads is how many threads are compared as quickly as one is looked up.
-const fewThreads = 8
-
 func (f Filter) matcher() matcher {
-	m := matcher{filter: f}
-	if len(f.ThreadIDs) > fewThreads {
-		m.threads = make(map[string]struct{}, len(f.ThreadIDs))
-		for _, id := range f.ThreadIDs {
-			m.threads[id] = struct{}{}
-		}
-		m.filter.ThreadIDs = nil
-	}
+	m := matcher{methods: f, threads: threadSetOf(f.ThreadIDs)}
+	m.methods.ThreadIDs = nil
 	return m
 }
 
 func (m *matcher) match(threadID, method string) bool {
-	if m.threads != nil {
-		if _, ok := m.threads[threadID]; !ok {
-			return false
-		}
-	}
-	return m.filter.Match(threadID, method)
+	return (m.threads.empty() || m.threads.has(threadID)) && m.methods.Match(threadID, method)
 }
 
 // ValidMethod reports whether m may be in a filter: a name such as

@@ -42,21 +42,31 @@ func appendFrameSummary(dst []byte, method string, frame []byte) []byte {
 }
 
 // Summarize leaves in the page, which must have Events and no Frames, what a summary
-// has.
-func (p *Page) Summarize() {
+// has, and all events of the threads in whole as they are.
+func (p *Page) Summarize(whole ...string) error {
+	isWhole := threadSetOf(whole)
 	kept := p.Events[:0]
 	for i := range p.Events {
 		e := &p.Events[i]
-		if !inSummary(e.Method) {
+		cut := true
+		if !isWhole.empty() {
+			id, err := threadOf(e.Params)
+			if err != nil {
+				return err
+			}
+			cut = !isWhole.has(id)
+		}
+		if cut && !inSummary(e.Method) {
 			continue
 		}
-		if rulesOf(e.Method) != nil {
+		if cut && rulesOf(e.Method) != nil {
 			e.Params = AppendSummary(nil, e.Method, e.Params)
 		}
 		kept = append(kept, *e)
 	}
 	clear(p.Events[len(kept):])
 	p.Events = kept
+	return nil
 }
 
 // rule reads the value of a member and writes what is left of the member. Members

@@ -1,8 +1,10 @@
 package persisttest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -36,6 +38,19 @@ func (m *model) at(r *rapid.T) int64 {
 	return m.head() * int64(pick(r, 100, "percent")) / 100
 }
 
+// wholeOf chooses threads whose events a summary leaves whole, among those of the next
+// events; also one twice, or one that does not exist.
+func (m *model) wholeOf(r *rapid.T, after int64) (ids []string) {
+	for range pick(r, 5, "whole") {
+		id := "thread_none"
+		if next := m.events[after:min(m.head(), after+60)]; len(next) > 0 {
+			id = cmp.Or(next[pick(r, len(next), "of event")].ThreadID, id)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // filter chooses threads and methods. Threads with few of the events are read in
 // another way than those with many, which are the newest.
 func (m *model) filter(r *rapid.T) (f notify.Filter) {
@@ -67,14 +82,16 @@ func (m *model) supersededBy(turnID string, lineage []notify.Ref, seq int64) int
 	return 0
 }
 
-// between returns the events after a seq, up to another, that pass the filter.
-// With collapse these are the live ones, in a summary those that are no delta.
-func (m *model) between(after, upTo int64, f notify.Filter, collapse, summary bool) []notify.Event {
+// between returns the events of a query, up to a seq: those that pass the filter.
+// With collapse these are the live ones, in a summary those that are no delta or of a
+// thread that is whole.
+func (m *model) between(q *notify.Query, upTo int64) []notify.Event {
 	list := []notify.Event{}
-	for i := after; i < upTo; i++ {
+	for i := q.After; i < upTo; i++ {
 		e, p := &m.events[i], &m.parsed[i]
-		out := collapse && (e.Method == notify.TurnLate || m.supersededBy(p.TurnID, p.Lineage, e.Seq) != 0) || summary && e.Method == notify.ItemDelta
-		if !out && f.Match(e.ThreadID, e.Method) {
+		out := q.Collapse && (e.Method == notify.TurnLate || m.supersededBy(p.TurnID, p.Lineage, e.Seq) != 0) ||
+			q.Summary && e.Method == notify.ItemDelta && !slices.Contains(q.Whole, e.ThreadID)
+		if !out && q.Filter.Match(e.ThreadID, e.Method) {
 			list = append(list, *e)
 		}
 	}
@@ -106,6 +123,7 @@ func (m *model) page(r *rapid.T) {
 		Collapse:  rapid.Bool().Draw(r, "collapse"),
 		Summary:   rapid.Bool().Draw(r, "summary"),
 	}
+	q.Whole = m.wholeOf(r, q.After)
 	p, err := m.h.Store.Page(context.Background(), q)
 	if err != nil {
 		m.t.Fatal(err)
@@ -117,7 +135,7 @@ func (m *model) page(r *rapid.T) {
 	if p.First != m.first || p.Latest != m.head() || p.AsOf != asOf || p.More != (p.Scanned < p.Latest) || p.Scanned < q.After || p.More && p.Scanned == q.After {
 		m.t.Fatalf("page of %d to %d as of %d, scanned %d, more %v of %+v", p.First, p.Latest, p.AsOf, p.Scanned, p.More, q)
 	}
-	want := m.between(q.After, p.Scanned, q.Filter, q.Collapse, q.Summary)
+	want := m.between(&q, p.Scanned)
 	size := paramBytes(want)
 	if len(want) > q.MaxEvents || len(want) > 1 && size > q.MaxBytes {
 		m.t.Fatalf("page of %d events, %d bytes of %+v", len(want), size, q)
@@ -130,7 +148,7 @@ func (m *model) page(r *rapid.T) {
 	}
 	sameEvents(m.t, fmt.Sprintf("page of %+v", q), p.Events, want)
 	if p.More && len(want) < q.MaxEvents && !q.Collapse && !q.Summary && len(q.Filter.Methods) == 0 {
-		next := m.between(p.Scanned, m.head(), q.Filter, false, false)
+		next := m.between(&notify.Query{After: p.Scanned, Filter: q.Filter}, m.head())
 		if len(next) == 0 || size+len(next[0].Params) <= q.MaxBytes {
 			m.t.Fatalf("the page of %+v ended after %d events, %d bytes", q, len(want), size)
 		}
@@ -140,18 +158,21 @@ func (m *model) page(r *rapid.T) {
 // stream reads a stream to its end, from the tail or from the log alone. The
 // tail knows from the events what is superseded, the log from rows.
 func (m *model) stream(r *rapid.T) {
-	after, filter, collapse, summary := m.at(r), m.filter(r), rapid.Bool().Draw(r, "collapse"), rapid.Bool().Draw(r, "summary")
+	q := notify.Query{
+		After: m.at(r), Filter: m.filter(r), Collapse: rapid.Bool().Draw(r, "collapse"), Summary: rapid.Bool().Draw(r, "summary"),
+	}
+	q.Whole = m.wholeOf(r, q.After)
 	tail := m.h.Tail
 	if rapid.Bool().Draw(r, "from the log") {
 		tail = notify.NewTail(0, m.head())
 	}
-	c := notify.NewCursor(tail, m.h.Store, filter, after)
+	c := notify.NewCursor(tail, m.h.Store, q.Filter, q.After)
 	defer c.Close()
-	if collapse {
+	if q.Collapse {
 		c.Collapse()
 	}
-	if summary {
-		c.Summarize()
+	if q.Summary {
+		c.Summarize(q.Whole...)
 	}
 	var got []byte
 	for c.After() < m.head() {
@@ -161,12 +182,13 @@ func (m *model) stream(r *rapid.T) {
 		}
 		got = append(got, chunk.Data...)
 	}
-	events := m.between(after, m.head(), filter, collapse, summary)
-	if summary {
-		p := notify.Page{Events: events}
-		p.Summarize()
+	events := m.between(&q, m.head())
+	for i := range events {
+		if e := &events[i]; q.Summary && !slices.Contains(q.Whole, e.ThreadID) {
+			e.Params = notify.AppendSummary(nil, e.Method, e.Params)
+		}
 	}
 	if want := frames(events); string(got) != string(want) {
-		m.t.Fatalf("the stream after %d of %+v, collapse %v, summary %v, is\n%s, want\n%s", after, filter, collapse, summary, got, want)
+		m.t.Fatalf("the stream of %+v is\n%s, want\n%s", q, got, want)
 	}
 }

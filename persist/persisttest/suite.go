@@ -63,6 +63,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"UnitsWithWrongTriesLeaveNoTrace", wrongTries},
 		{"SparseFilterMovesOnWithinABound", sparseFilter},
 		{"BadCursorsAreRefused", badCursors},
+		{"WholeThreadsOfSummariesHaveTheirDeltas", wholeThreads},
 		{"ListPageEndsAtOneMiB", listBytes},
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},

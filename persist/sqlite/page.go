@@ -84,8 +84,12 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 const live = ` AND method <> 'turn/late' AND (span IS NULL
 	OR NOT EXISTS (SELECT 1 FROM steps s WHERE s.seq = events.span AND events.seq > s.hidden_after))`
 
-// noDeltas leaves out what is most of a log and in no summary.
-const noDeltas = " AND method <> '" + notify.ItemDelta + "'"
+// noDeltas leaves out what is most of a log and in no summary, butOfThreads not those
+// of threads that are whole.
+const (
+	noDeltas     = " AND method <> '" + notify.ItemDelta + "'"
+	butOfThreads = " AND (method <> '" + notify.ItemDelta + "' OR thread_id IN (SELECT value FROM json_each(?)))"
+)
 
 // SQLite makes a page of frames, which is read as one value. Reading row by row
 // through the driver would take twice as long. Params have no line feeds.
@@ -269,7 +273,12 @@ func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) 
 	if q.Collapse {
 		b.WriteString(live)
 	}
-	if q.Summary {
+	switch {
+	case q.Summary && len(q.Whole) > 0:
+		b.WriteString(butOfThreads)
+		raw, _ := encode(q.Whole, false) // strings always encode
+		args = append(args, string(raw))
+	case q.Summary:
 		b.WriteString(noDeltas)
 	}
 	b.WriteString(" ORDER BY seq LIMIT ?")

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -130,7 +131,7 @@ func (s *Store) Page(_ context.Context, q notify.Query) (p notify.Page, err erro
 	p.More = len(log) > scanEvents
 	bytes := 0
 	for _, e := range log[:min(len(log), scanEvents)] {
-		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) && !(q.Summary && e.Method == notify.ItemDelta) {
+		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) && !(q.Summary && e.Method == notify.ItemDelta && !slices.Contains(q.Whole, e.ThreadID)) {
 			if n := len(p.Events); n > 0 && (n >= q.MaxEvents || bytes+len(e.Params) > q.MaxBytes) {
 				p.More = true
 				break
