@@ -45,7 +45,7 @@ const Image = ({ part }) => part.data && pictures.test(part.mime_type) && /^[A-Z
   : html`<p class="quiet">🖼 ${part.url ? link(part.url, clean(part.url)) : clean(part.mime_type || 'picture')}</p>`
 
 function AgentMessage({ item }) {
-  const text = item.body.text
+  const text = String(item.body)
   const open = item.status === 'in_progress'
   // Nothing of an open message is read as Markdown: what it means changes with each word.
   const body = useMemo(() => open ? null : markdown(text), [open, text])
@@ -54,8 +54,9 @@ function AgentMessage({ item }) {
 
 // OpenText is a text that still grows: above a size only its end.
 function OpenText({ body }) {
-  const text = clean(body.text.length > mostOpen ? body.text.slice(-mostOpen) : body.text)
-  return html`<div class="plain">${body.from > 0 || body.text.length > mostOpen ? html`<span class="quiet">… the beginning is shown when it is complete${'\n'}</span>` : null}${text}<span class="caret" aria-hidden="true"></span></div>`
+  const whole = String(body)
+  const text = clean(whole.length > mostOpen ? whole.slice(-mostOpen) : whole)
+  return html`<div class="plain">${body.from > 0 || whole.length > mostOpen ? html`<span class="quiet">… the beginning is shown when it is complete${'\n'}</span>` : null}${text}<span class="caret" aria-hidden="true"></span></div>`
 }
 
 // Long is a text that may be large: beyond a bound one asks for the rest.
@@ -72,7 +73,7 @@ function Long({ text, lines }) {
 
 function Reasoning({ item, c }) {
   const open = item.status === 'in_progress'
-  return html`<details class="thought"><summary>Thought${c.summary ? ': ' + cut(oneLine(c.summary), 120) : open ? ' …' : ''}</summary>${open ? html`<${OpenText} body=${item.body} />` : html`<${Long} text=${item.body.text} />`}</details>`
+  return html`<details class="thought"><summary>Thought${c.summary ? ': ' + cut(oneLine(c.summary), 120) : open ? ' …' : ''}</summary>${open ? html`<${OpenText} body=${item.body} />` : html`<${Long} text=${String(item.body)} />`}</details>`
 }
 
 const planMarks = { completed: '☑', in_progress: '▸', pending: '☐' }
@@ -92,7 +93,7 @@ function Tool({ item, c }) {
     c.exit_code !== undefined && c.exit_code !== 0 ? `exit ${c.exit_code}` : '', c.signal ? `signal ${c.signal}` : '', c.server ? clean(c.server) : '',
     c.locations?.length ? c.locations.slice(0, 3).map(l => oneLine(l.path) + (l.line ? ':' + l.line : '')).join(', ') : '',
   ].filter(Boolean)
-  const output = item.body.text
+  const output = String(item.body)
   return html`<div class="tool">
     <p class="call"><${Mark} state=${item.status} bare /> ${command ? html`<code>${cut(oneLine(title), 300)}</code>` : html`<span>${cut(oneLine(title), 300)}</span>`}${facts.map(f => html` <span class="quiet">${f}</span>`)}</p>
     ${c.error && html`<p class="failure">${clean(c.error)}</p>`}
@@ -111,7 +112,7 @@ const partsOf = c => Array.isArray(c.content) && !c.output ? c.content.map(p => 
 
 function Output({ item }) {
   const [open, setOpen] = useState(false)
-  const text = item.body.text
+  const text = String(item.body)
   const running = item.status === 'in_progress'
   const whole = clean(running && text.length > mostOpen ? text.slice(-mostOpen) : text)
   const lines = whole.replace(/\n$/, '').split('\n')

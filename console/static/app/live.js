@@ -58,6 +58,7 @@ function connect() {
       if (abort.signal.aborted) return
       if (s.state === 'connecting') counters.connections++
       stream.value = { ...s, began_at: began }
+      if (!queue.length && s.cursor > cursor.value) cursor.value = s.cursor // a heartbeat's
     },
   })
   read(handle, abort)

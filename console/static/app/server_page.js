@@ -1,6 +1,6 @@
 // The server: status, the stream card, limits, lag and sizes, and the sign-ins.
 import { html, signal, useEffect } from './html.js'
-import { call, change, client, may, limited, server, who, signedIn, keep } from './session.js'
+import { call, change, get, may, limited, server, who, signedIn, keep } from './session.js'
 import { listen, cursor } from './live.js'
 import { refresher } from './refresh.js'
 import { StreamCard } from './stream_card.js'
@@ -26,9 +26,8 @@ async function load() {
 
 // readMetrics returns the values of metrics without labels, and the sums of those with some.
 async function readMetrics() {
-  const response = await client.get('/metrics')
   const values = new Map()
-  for (const line of (await response.text()).split('\n')) {
+  for (const line of (await get('/metrics')).split('\n')) {
     const m = /^(holon_[a-z_]+)(?:\{[^}]*\})? ([-+0-9.eE]+)$/.exec(line)
     if (m) values.set(m[1], (values.get(m[1]) || 0) + Number(m[2]))
   }

@@ -60,6 +60,13 @@ export async function call(method, params = {}, options = {}) {
 
 export const change = (method, params) => call(method, params, { key: true })
 
+// get reads a text that is no answer of a method: the metrics.
+export async function get(path) {
+  const response = await fetch(path, { headers: held ? { Authorization: `Bearer ${held}` } : {}, cache: 'no-store' })
+  if (!response.ok) throw new HolonError(`http_${response.status}`, `HTTP status ${response.status}`, { status: response.status })
+  return response.text()
+}
+
 // signedOut forgets a credential that opens nothing any more, and asks for another one.
 export function signedOut(error) {
   if (held) keep('')

@@ -180,7 +180,7 @@ function announceNew(loader) {
     for (const e of t.entries.slice(-20)) {
       const at = e.item?.updated_seq || e.seq
       if (at <= told) continue
-      if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(e.item.body.text), 2000))
+      if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(String(e.item.body)), 2000))
       if (e.end) announce(`The turn ${e.end.state}.`)
     }
     told = Math.max(told, t.cursor)

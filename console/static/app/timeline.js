@@ -2,7 +2,7 @@
 // the order of their seq, without gaps. It begins with rows that the server has folded and
 // goes on with events. It does no drawing and sends no requests itself.
 import { Markers } from '../client/index.js'
-import { Growing } from './grow.js'
+import { GrowingText } from '../client/text.js'
 
 // maxHeld is how many entries the page holds, and so how many rows it draws at most.
 export const maxHeld = 200
@@ -19,6 +19,12 @@ export function textOf(content) {
     case 'command_execution': return content.output || ''
   }
   return ''
+}
+
+function grown(content) {
+  const body = new GrowingText()
+  body.set(textOf(content))
+  return body
 }
 
 const shown = type => type !== 'usage'
@@ -123,7 +129,7 @@ export class Timeline {
 
   // add takes a row of an item; a superseded one belongs to the line of its marker.
   add(row) {
-    const item = { ...row, body: new Growing(textOf(row.content)) }
+    const item = { ...row, body: grown(row.content) }
     if (row.superseded_by_seq) {
       const key = 'rewind:' + row.superseded_by_seq
       const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { tried: row.attempt, step: row.lineage?.at(-1)?.step || '', items: [] } })
@@ -156,7 +162,7 @@ export class Timeline {
     const entry = this.byKey.get(p.item_id)
     if (method === 'item/delta') {
       if (entry && p.seq > entry.item.updated_seq) {
-        entry.item.body.grow(p.offset, p.delta.text)
+        entry.item.body.put(p.offset, p.delta.text)
         entry.version++
       }
       return
@@ -178,7 +184,7 @@ export class Timeline {
       if (entry.item.updated_seq >= p.seq) return
       row.created_seq = entry.item.created_seq
       row.created_at = entry.item.created_at
-      entry.item = { ...row, body: new Growing(textOf(row.content)) }
+      entry.item = { ...row, body: grown(row.content) }
       entry.version++
     } else if (method === 'item/created') {
       if (this.newer) this.below++
@@ -260,7 +266,7 @@ export class Timeline {
     const entry = this.byKey.get(row.item_id)
     if (!entry || row.updated_seq < entry.item.updated_seq) return
     if (row.superseded) return
-    entry.item = { ...row, body: new Growing(textOf(row.content)) }
+    entry.item = { ...row, body: grown(row.content) }
     entry.version++
   }
 
@@ -281,7 +287,7 @@ export class Timeline {
   // view is the held part as data: what tests compare with the server's fold.
   view() {
     return this.entries.filter(e => e.item).map(e => ({
-      item_id: e.key, type: e.item.type, status: e.item.status, text: e.item.body.text,
+      item_id: e.key, type: e.item.type, status: e.item.status, text: String(e.item.body),
     }))
   }
 }
