@@ -56,6 +56,8 @@ type server struct {
 
 	auth      string // "" = auto
 	cert, key string // files; "" = no TLS
+
+	change func(*config.Config) // of other settings; nil = none
 }
 
 // startServer serves in this process until the test ends.
@@ -106,6 +108,9 @@ func (s *server) start() {
 	settings.Sources, settings.Bridges = s.sources, s.bridges
 	settings.Auth = cmp.Or(s.auth, settings.Auth)
 	settings.TLSCert, settings.TLSKey = s.cert, s.key
+	if s.change != nil {
+		s.change(settings)
+	}
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{

@@ -64,7 +64,7 @@ func TestServeOnATerminalSaysWhatToDoNext(t *testing.T) {
 
 func TestServeOnATerminalSaysThatNoAgentIsThere(t *testing.T) {
 	seen, _ := serveOnTerminal(t, nil)
-	contains(t, seen, " is serving on http://127.0.0.1:", "No coding agent is on the PATH.", "doctor --data ", " --agent opencode, or docs/agents.md")
+	contains(t, seen, " is serving on http://127.0.0.1:", "\nIn a browser:\n  http://127.0.0.1:", "No coding agent is on the PATH.", "doctor --data ", " --agent opencode, or docs/agents.md")
 	if strings.Contains(seen, "on this machine") || strings.Contains(seen, "of this server") {
 		t.Error(seen)
 	}
@@ -96,7 +96,7 @@ func TestServeOnATerminalSpeaksInWords(t *testing.T) {
 // Whoever is no terminal gets the lines that it got before.
 func TestServeElsewhereSaysLess(t *testing.T) {
 	s := startServer(t)
-	contains(t, s.log.String(), " is serving on http://127.0.0.1:", "try: ")
+	contains(t, s.log.String(), " is serving on http://127.0.0.1:", "try: ", "console: http://127.0.0.1:")
 	if strings.Contains(s.log.String(), "In another terminal") {
 		t.Error(s.log.String())
 	}

@@ -17,16 +17,21 @@ import (
 
 func init() { programs["ask"] = childAsk }
 
-// childAsk sends one request without a token and prints the status.
+// childAsk sends one request without a token and prints the status. A path may follow the
+// address.
 func childAsk(at string) error {
 	network, addr, _ := strings.Cut(at, " ")
+	addr, path, given := strings.Cut(addr, " ")
+	if !given {
+		path = "/rpc"
+	}
 	c, err := net.DialTimeout(network, addr, 5*time.Second)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(c, "GET /rpc HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return err
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -76,6 +81,29 @@ func TestOtherUserOnTCPIsNotLetIn(t *testing.T) {
 	// The same program as the server's own user: the test would notice a server that refuses all.
 	if got := childAs(t, 0, "tcp "+g.addr.String()); got != "status 200" {
 		t.Errorf("the own user got %q", got)
+	}
+}
+
+// The files of the console are for everybody; what it asks for is not.
+func TestOtherUserGetsFilesAndNoData(t *testing.T) {
+	hosttest.NeedRoot(t)
+	g := serveBehind(t, loopbackListener(t, "tcp", "127.0.0.1:0"), Policy{Mode: Auto, Kind: LoopbackTCP}, func(gate *Gate, next http.Handler) http.Handler {
+		files, data := gate.Static(next), gate.Middleware(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				files.ServeHTTP(w, r)
+				return
+			}
+			data.ServeHTTP(w, r)
+		})
+	})
+	for path, want := range map[string]string{"/": "status 200", "/rpc": "status 401", "/../rpc": "status 401", "//": "status 401"} {
+		if got := childAs(t, hosttest.OtherUID, "tcp "+g.addr.String()+" "+path); got != want {
+			t.Errorf("another user got %q at %s, want %s", got, path, want)
+		}
+	}
+	if n := g.in.Load(); n != 1 {
+		t.Errorf("%d let in, want the one for the file", n)
 	}
 }
 

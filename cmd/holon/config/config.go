@@ -12,6 +12,7 @@ type Config struct {
 	TLSCert       string
 	TLSKey        string
 	BehindProxy   bool
+	Console       bool
 	DefaultThread string // "" means there is none
 	LogLevel      string
 

@@ -48,6 +48,9 @@ func (d *daemon) announce() error {
 		d.welcome()
 		return nil
 	}
+	for _, u := range d.consoleURLs() {
+		d.say("console: %s", u)
+	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "http://") {
 			header := ""

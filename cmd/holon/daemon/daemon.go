@@ -18,6 +18,7 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
+	"github.com/seed82539d15/holon/console"
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/inbox"
@@ -87,6 +88,7 @@ type daemon struct {
 	deliveries *deliveries
 	worktrees  *worktree.Cache
 	wire       *rpc.Server
+	console    *console.Console // nil: none
 	metrics    http.Handler
 	token      admission.Token
 	grants     *grants.Grants  // tokens of agents

@@ -113,12 +113,33 @@ func (d *daemon) open(at string) (*listener, error) {
 	if !isUnix {
 		l.url = scheme + reachable(l.Addr())
 	}
-	l.server = d.httpServer(gate)
+	l.server = d.httpServer(gate, kind)
 	return l, nil
 }
 
 // refused counts a refused request with the other errors.
 func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
+
+// consoleURLs are the addresses of the console for browsers on this machine. Behind a
+// proxy it is what the proxy is called; without a name for that, nobody here knows it.
+func (d *daemon) consoleURLs() []string {
+	if d.console == nil {
+		return nil
+	}
+	if d.cfg.BehindProxy {
+		if len(d.cfg.AllowHost) == 0 {
+			return nil
+		}
+		return []string{"https://" + d.cfg.AllowHost[0] + "/"}
+	}
+	var urls []string
+	for _, l := range d.listeners {
+		if !strings.HasPrefix(l.url, "unix:") {
+			urls = append(urls, l.url+"/")
+		}
+	}
+	return urls
+}
 
 // reachable is the address that clients on this machine use: loopback for a
 // listener on all addresses.

@@ -18,6 +18,9 @@ func (d *daemon) welcome() {
 	if d.cfg.Data != config.Defaults().Data {
 		data = " --data " + shellWord(d.cfg.Data)
 	}
+	if urls := d.consoleURLs(); len(urls) > 0 {
+		d.say("\nIn a browser:\n  %s", strings.Join(urls, "\n  "))
+	}
 	d.say("\nIn another terminal:")
 	d.say("  %s%s", holon, data)
 	d.say("  %s run%s --agent %s \"hello\"     # costs nothing", holon, data, config.KindEcho)

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/console"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/hooks"
@@ -45,7 +46,10 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 		return err
 	}
 	d.metrics = d.metricsHandler(observed)
-	return nil
+	if d.cfg.Console {
+		d.console, err = console.New(nil)
+	}
+	return err
 }
 
 // followLog starts nothing: it makes the dispatcher of what follows the log inside
@@ -87,16 +91,24 @@ func (d *daemon) limits() api.Limits {
 
 // httpServer serves one listener behind its gate. Webhooks come before it: their
 // senders have no token and use names of hosts that a tunnel gives them, and each
-// webhook is signed.
-func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
+// webhook is signed. The files of the console have rules of their own; behind those is
+// nothing but the files.
+func (d *daemon) httpServer(gate *admission.Gate, kind admission.Kind) *http.Server {
 	admitted := gate.Middleware(d.wire.Handler())
+	var files http.Handler // nil: none here
+	if d.console != nil && kind != admission.Unix {
+		files = gate.Static(d.console)
+	}
 	// No http.ServeMux: it redirects other spellings of a path.
 	return d.wire.HTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, hooks.Path) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, hooks.Path):
 			d.hooks.ServeHTTP(w, r)
-			return
+		case files != nil && console.Owns(r.URL.Path):
+			files.ServeHTTP(w, r)
+		default:
+			admitted.ServeHTTP(w, r)
 		}
-		admitted.ServeHTTP(w, r)
 	}), gate.ConnContext)
 }
 

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// url is the server's first address.
+func (s *server) url() string {
+	s.t.Helper()
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return record.URLs[0]
+}
+
+// raw sends bytes, in which a bare LF becomes CRLF and HOST the server's address, on a
+// connection of its own, and returns the answer. At the server's first address, or at a
+// unix socket.
+func (s *server) raw(socket, request string) (status int, header http.Header, body string) {
+	s.t.Helper()
+	network, address := "unix", socket
+	if socket == "" {
+		network, address = "tcp", strings.TrimPrefix(s.url(), "http://")
+	}
+	c, err := new(net.Dialer).DialContext(s.t.Context(), network, address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close()
+	stop := context.AfterFunc(s.t.Context(), func() { _ = c.Close() })
+	defer stop()
+	request = strings.ReplaceAll(strings.ReplaceAll(request, "HOST", address), "\n", "\r\n")
+	if _, err := io.WriteString(c, request); err != nil {
+		s.t.Fatal(err)
+	}
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		s.t.Fatalf("no answer to %q: %v", request, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(b)
+}
+
+const askForPage = "GET / HTTP/1.1\nHost: HOST\n\n"
+
+func TestConsoleIsServedWhereBrowsersGet(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), auth: "token"}
+	s.listen = []string{"127.0.0.1:0", "unix:" + s.socket()}
+	pprof := s.socket() + ".pprof"
+	s.change = func(c *config.Config) { c.Pprof = pprof }
+	s.start()
+	status, header, page := s.raw("", askForPage)
+	if status != 200 || !strings.HasPrefix(page, "<!doctype html>") || !strings.Contains(header.Get("Content-Security-Policy"), "trusted-types 'none'") {
+		t.Errorf("status %d, %v\n%s", status, header, page)
+	}
+	if got := header.Values("X-Content-Type-Options"); len(got) != 1 {
+		t.Errorf("X-Content-Type-Options is sent %d times", len(got))
+	}
+	_, rest, _ := strings.Cut(page, `src="`)
+	module, _, _ := strings.Cut(rest, `"`)
+	if status, header, _ := s.raw("", "GET "+module+" HTTP/1.1\nHost: HOST\n\n"); status != 200 || header.Get("Content-Type") != "text/javascript; charset=utf-8" {
+		t.Errorf("the module %s: status %d, %v", module, status, header)
+	}
+	if status, _, _ := s.raw("", "GET /rpc/stream HTTP/1.1\nHost: HOST\n\n"); status != 401 {
+		t.Errorf("data without a token: status %d", status)
+	}
+	for _, socket := range []string{s.socket(), pprof} {
+		for _, path := range []string{"/", module} {
+			if status, _, body := s.raw(socket, "GET "+path+" HTTP/1.1\nHost: HOST\n\n"); status == 200 || strings.Contains(body, "<!doctype") {
+				t.Errorf("%s at %s: status %d", path, socket, status)
+			}
+		}
+	}
+	urls := 0
+	for line := range strings.Lines(s.log.String()) {
+		if u, ok := strings.CutPrefix(line, "console: "); ok && strings.HasPrefix(u, "http://127.0.0.1:") && strings.HasSuffix(u, "/\n") {
+			urls++
+		}
+	}
+	if urls != 2 {
+		t.Errorf("%d addresses of the console, want one for each listener that browsers reach:\n%s", urls, s.log.String())
+	}
+}
+
+func TestConsoleCanBeTurnedOff(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.Console = false }}
+	s.start()
+	if status, _, body := s.raw("", askForPage); status != 404 || !strings.Contains(body, "there is nothing at this path") {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if status, _, body := s.raw("", "GET / HTTP/1.1\nHost: HOST\n"+linkLines+"\n"); status != 403 {
+		t.Errorf("a link of another site: status %d: %s", status, body)
+	}
+	if strings.Contains(s.log.String(), "console:") {
+		t.Error(s.log.String())
+	}
+}
+
+// linkLines are what browsers send when a link on a page of another site is followed.
+const linkLines = "Sec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: document\n"
+
+// Each request is what a page of another site could have the browser of the server's own
+// user send, who needs no token here. None reaches data or changes anything.
+func TestTheConsolesExceptionLeadsToNothingElse(t *testing.T) {
+	s := startServer(t)
+	const body = `{"jsonrpc":"2.0","id":1,"method":"thread/start","params":{"thread_id":"attacked"}}`
+	post := fmt.Sprintf("Content-Type: text/plain\nContent-Length: %d\n\n%s", len(body), body)
+	for request, want := range map[string]int{
+		"GET /":                  200,
+		"GET /console/nothing":   404,
+		"GET /console":           404,
+		"GET /rpc":               403,
+		"GET /rpc/stream":        403,
+		"GET /events":            403,
+		"GET /metrics":           403,
+		"GET /console/../rpc":    403,
+		"GET /console/../events": 403,
+		"GET /console/..%2frpc":  403,
+		"GET /console%2f../rpc":  403,
+		"GET /%2frpc":            403,
+		"GET //rpc":              403,
+		"GET //":                 403,
+		"GET /?x":                403,
+		"HEAD /":                 403,
+		"POST /":                 403,
+		"POST /rpc":              403,
+		"POST /rpc/stream":       403,
+		"POST /console":          403,
+		"POST /console/":         403,
+		"POST /console/rpc":      403,
+		"POST /console/../rpc":   403,
+		"OPTIONS /":              403,
+	} {
+		end := "\n"
+		if strings.HasPrefix(request, "POST") {
+			end = post
+		}
+		status, _, answer := s.raw("", request+" HTTP/1.1\nHost: HOST\n"+linkLines+end)
+		if status != want || strings.Contains(answer, `"result"`) || strings.Contains(answer, "holon_") {
+			t.Errorf("%s: status %d, want %d: %.200s", request, status, want, answer)
+		}
+	}
+	// The same without the headers of a browser: no spelling leads from the console to a method.
+	for _, path := range []string{"/", "/console/rpc", "/console/../rpc", "/console/..%2frpc", "/console"} {
+		if status, _, answer := s.raw("", "POST "+path+" HTTP/1.1\nHost: HOST\n"+post); status/100 != 4 || strings.Contains(answer, `"result"`) {
+			t.Errorf("POST %s: status %d: %.200s", path, status, answer)
+		}
+	}
+	if events := s.events(); len(events) != 0 {
+		t.Errorf("something was changed: %s", events[0].Params)
+	}
+}
+
+// A stranger who asks for files is not counted as a client, whose places are few.
+func TestFilesOfTheConsoleTakeNoPlaceOfClients(t *testing.T) {
+	s := startServer(t)
+	http1 := &http.Client{Transport: &http.Transport{}}
+	defer http1.CloseIdleConnections()
+	unadmitted := func(n string) bool {
+		_, samples := s.fetch("/metrics")
+		return strings.Contains(samples, "\nholon_connections_unadmitted "+n+"\n")
+	}
+	eventually(t, "the connections of the start are closed", func() bool { return unadmitted("0") })
+	resp, err := http1.Get(s.url() + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
+		t.Fatal(resp.Status, err)
+	}
+	_ = resp.Body.Close()
+	if !unadmitted("1") {
+		t.Error("the connection is counted as that of a client")
+	}
+}
