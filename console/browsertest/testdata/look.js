@@ -1,0 +1,60 @@
+// What tests look at the page with. It is there before the page's own scripts.
+globalThis.look = {
+  // until resolves when f() is true; f is asked whenever the page changes and with each frame.
+  until(f) {
+    return new Promise(resolve => {
+      let done = false
+      const ask = () => {
+        if (done) return
+        let value
+        try { value = f() } catch { /* what it asks for is not there yet */ }
+        if (!value) return
+        done = true
+        changes.disconnect()
+        resolve(true)
+      }
+      const frame = () => { ask(); if (!done) requestAnimationFrame(frame) }
+      const changes = new MutationObserver(ask)
+      changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+      frame()
+    })
+  },
+
+  // find returns the first visible element of a selector whose text, label or value has a part.
+  find(selector, text) {
+    for (const el of document.querySelectorAll(selector)) {
+      if (!el.checkVisibility({ visibilityProperty: true })) continue
+      const has = [el.innerText, el.getAttribute('aria-label'), el.value].some(s => typeof s === 'string' && s.includes(text))
+      if (!text || has) return el
+    }
+    return null
+  },
+
+  // target returns where an element can be pressed: it is enabled, in view, and on top.
+  target(selector, text) {
+    const el = look.find(selector, text)
+    if (!el || el.disabled) return null
+    el.scrollIntoView({ block: 'nearest', behavior: 'instant' })
+    let box = el.getBoundingClientRect()
+    if (!on(el, box)) {
+      el.scrollIntoView({ block: 'center', behavior: 'instant' })
+      box = el.getBoundingClientRect()
+    }
+    return on(el, box)
+  },
+
+  describe() {
+    return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
+  },
+}
+
+// on returns the middle of a box if the element is what is seen there.
+function on(el, box) {
+  const x = box.left + box.width / 2, y = box.top + Math.min(box.height / 2, 200)
+  const seen = document.elementFromPoint(x, y)
+  return seen && (el.contains(seen) || seen.contains(el) && seen.matches('label')) ? { x, y } : null
+}
+
+addEventListener('securitypolicyviolation', e => {
+  console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber} ${e.sample}`)
+})
