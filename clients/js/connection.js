@@ -45,12 +45,12 @@ export class Connection {
       this.close()
       throw new HolonError('not_a_stream', `the server answered ${type || 'something'} where a stream was asked for`, { status: 200 })
     }
-    throw refusalOf(response.status, await this.#watched(() => response.text()))
+    throw refusalOf(response.status, await this.#watched(() => response.text().catch(broken)))
   }
 
   /** read returns the lines of the next chunk. It throws when the connection has ended. */
   async read() {
-    const { done, value } = await this.#watched(() => this.#reader.read())
+    const { done, value } = await this.#watched(() => this.#reader.read().catch(broken))
     if (this.#broken) throw this.#broken
     if (done) throw new HolonError('offline', 'the connection ended')
     try {
@@ -74,12 +74,14 @@ export class Connection {
     }, this.#limit)
     try {
       return await wait()
-    } catch (cause) {
-      if (this.#broken) throw this.#broken
-      if (cause instanceof HolonError) throw cause
-      throw new HolonError('offline', 'the connection broke', { cause })
+    } catch (error) {
+      throw this.#broken ?? error
     } finally {
       this.#clock.clearTimeout(timer)
     }
   }
+}
+
+function broken(cause) {
+  throw new HolonError('offline', 'the connection broke', { cause })
 }
