@@ -266,6 +266,7 @@ var whatAgentsMay = []struct {
 	{"delivery/redeliver", `{"delivery_id":"d"}`, nobody},
 
 	{"token/create", `{"name":"n","role":"read"}`, nobody}, {"token/list", `{}`, nobody}, {"token/revoke", `{"name":"n"}`, nobody},
+	{"signin/code", `{}`, nobody}, {"signin/create", `{}`, nobody}, {"signin/list", `{}`, nobody}, {"signin/delete", `{"all":true}`, nobody},
 
 	{"event/list", `{"after_seq":0,"thread_id":"%[1]s"}`, ownOrDown}, {"event/list", `{"after_seq":0}`, everyone}, // of its own tree only
 	{"stream/subscribe", `{"thread_ids":["own","%[1]s"]}`, ownOrDown}, {"stream/subscribe", `{}`, everyone},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,11 +10,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Credential is the named token that a request carries. The server's own user, and
-// who has the server's own token, has none.
+// Credential is the named token that a request carries, or a console token, or a code
+// that makes one. The server's own user, and who has the server's own token, has none.
 type Credential struct {
-	Name string
-	Role tokens.Role
+	Name   string
+	Parent string       // of a console token and of a code: see tokens.Token
+	Code   *tokens.Code // nil = it is a token
+	Role   tokens.Role
 	// ThreadIDs are the threads that it is limited to, with those below them; none =
 	// it is not limited.
 	ThreadIDs []string
@@ -21,6 +24,11 @@ type Credential struct {
 	// Alive ends when the token does. Requests are refused from then on, and streams
 	// end. nil = it never does.
 	Alive context.Context
+}
+
+// person is the name of whose credential it is: a console token is its parent's.
+func (c *Credential) person() string {
+	return cmp.Or(c.Parent, c.Name, tokens.OwnerName)
 }
 
 func (c *Credential) limited() bool { return len(c.ThreadIDs) > 0 }
@@ -78,12 +86,24 @@ func Limited(ctx context.Context) bool {
 	return c.limited()
 }
 
-// nameOf is the name of the request's credential.
-func nameOf(ctx context.Context) string {
-	if c, ok := CredentialOf(ctx); ok {
-		return c.Name
+// OpensPath reports whether the token of the request opens a path of the server: one that
+// is limited to threads opens those in which threads are told apart, and a code only that
+// of single requests.
+func OpensPath(ctx context.Context, path string) bool {
+	c, _ := CredentialOf(ctx)
+	switch {
+	case path == "/healthz", path == "/readyz":
+		return true
+	case c.Code != nil:
+		return path == "/rpc"
 	}
-	return tokens.OwnerName
+	return !Limited(ctx) || path == "/rpc" || path == "/rpc/stream" || path == "/events" || path == "/mcp"
+}
+
+// personOf is the name of whose request it is.
+func personOf(ctx context.Context) string {
+	c, _ := CredentialOf(ctx)
+	return c.person()
 }
 
 // clientOf says in events who made a request: a client, one with a named token, or an
@@ -108,10 +128,12 @@ func onceOnly(ctx context.Context) bool {
 // mayStream checks the threads that the stream or page of a named token names, if it is
 // limited. field is the member of ids.
 func (a *API) mayStream(ctx context.Context, c Credential, ids []string, field string, within []string) error {
-	if c.ended() {
+	switch {
+	case c.ended():
 		return errTokenEnded()
-	}
-	if !c.limited() {
+	case c.Code != nil:
+		return errCode("a stream")
+	case !c.limited():
 		return nil
 	}
 	h := &holder{ctx, a, c}

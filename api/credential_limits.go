@@ -77,6 +77,29 @@ func subscribedToOwn(h *holder, p *InboxSubscribeParams) error {
 	return nil
 }
 
+// A console token is for a page that anybody may have left open: it makes nothing that
+// outlives a sign-out of it.
+
+func codeOfToken(h *holder, _ *SigninCodeParams) error     { return h.isNoConsole() }
+func signInOfToken(h *holder, _ *SigninCreateParams) error { return h.isNoConsole() }
+
+func (h *holder) isNoConsole() error {
+	if h.Parent != "" && h.Code == nil {
+		return forbidden("", "console", "%s is a console token, which makes no codes and no further console tokens: use %s", h.Name, h.Parent)
+	}
+	return nil
+}
+
+// codeForOwn: what a limited token gives is limited to its threads.
+func codeForOwn(h *holder, p *SigninCodeParams) error {
+	for i, id := range p.ThreadIDs {
+		if err := h.ownsThread(indexed("limited_to", i), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // seenPrefix begins the consumer whose cursors say what a person has looked at: the
 // name of the credential follows.
 const seenPrefix = "seen:"
@@ -91,8 +114,8 @@ func othersCursor(h *holder, p *CursorAdvanceParams) error {
 	switch {
 	case h.Role.Covers(tokens.RoleOperate):
 		return nil
-	case p.ConsumerID != seenBy(h.Name):
-		return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
+	case p.ConsumerID != seenBy(h.person()):
+		return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.person()))
 	case p.StreamName != cursors.StreamEvents:
 		return forbidden("stream_name", "role", "the token %s has the role %s: it advances cursors of the stream %s only", h.Name, h.Role, cursors.StreamEvents)
 	case p.SubjectID == "" || h.limited(): // whose threads are checked by themselves

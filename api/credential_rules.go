@@ -15,6 +15,9 @@ func working(m *Method)    { m.Role = tokens.RoleWork }
 func operating(m *Method)  { m.Role = tokens.RoleOperate }
 func owning(m *Method)     { m.Role = tokens.RoleOwner }
 
+// codes says that a code opens the method. It opens no other.
+func codes(m *Method) { m.ForCodes = true }
+
 // holder is the named token whose request is checked.
 type holder struct {
 	ctx context.Context
@@ -72,6 +75,8 @@ func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value)
 		return forbidden("", "role", "the request came past the table of methods")
 	case c.ended():
 		return errTokenEnded()
+	case c.Code != nil && !m.ForCodes:
+		return errCode(m.Name)
 	case !c.Role.Covers(m.Role):
 		return needing(m.Role, forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role))
 	}
@@ -165,6 +170,11 @@ func needing(role tokens.Role, err error) error {
 		e.Data.Role = role
 	}
 	return err
+}
+
+// errCode is the error of what a code does not open.
+func errCode(what string) *Error {
+	return forbidden("", "code", "a code opens initialize and signin/create only, not %s", what)
 }
 
 func errTokenEnded() *Error {

@@ -29,7 +29,7 @@ func useToken(t *testing.T, a *API, c Credential, method, params string) *Error 
 	if rep.Err != nil && rep.Err.Data.Kind == KindInvalidParams && method != "inbox/subscribe" { // not its own events
 		t.Errorf("%s %s: %s", method, params, rep.Err.Message)
 	}
-	if rep.Err != nil && slices.Contains([]string{"role", "threads", "token_ended"}, rep.Err.Data.Reason) {
+	if rep.Err != nil && slices.Contains([]string{"role", "threads", "token_ended", "code", "console"}, rep.Err.Data.Reason) {
 		return rep.Err
 	}
 	return nil
@@ -126,6 +126,9 @@ var whatTokensMay = []struct {
 	{"delivery/redeliver", `{"delivery_id":"d"}`, operate, nobody},
 
 	{"token/create", `{"name":"n","role":"read"}`, owner, nobody}, {"token/list", `{}`, owner, nobody}, {"token/revoke", `{"name":"n"}`, owner, nobody},
+	{"signin/code", `{}`, read, everyone}, {"signin/code", `{"limited_to":["own","%[1]s"]}`, read, ownOrDown},
+	{"signin/code", `{"role":"respond"}`, respond, everyone}, {"signin/code", `{"role":"work"}`, work, everyone}, {"signin/code", `{"role":"operate"}`, operate, everyone},
+	{"signin/create", `{}`, read, everyone}, {"signin/list", `{}`, read, everyone}, {"signin/delete", `{"name":"n"}`, read, everyone}, {"signin/delete", `{"all":true}`, read, everyone},
 
 	{"event/list", `{"after_seq":0,"thread_id":"%[1]s"}`, read, ownOrDown}, {"event/list", `{"after_seq":0}`, read, everyone}, // of its own threads only
 	{"stream/subscribe", `{"thread_ids":["own","%[1]s"]}`, read, ownOrDown}, {"stream/subscribe", `{}`, read, everyone},

@@ -37,6 +37,7 @@ type openMethod struct {
 	Bound          bool               `json:"x-connection-bound,omitempty"`
 	Change         bool               `json:"x-change,omitempty"`
 	ForAgents      bool               `json:"x-agents,omitempty"`
+	ForCodes       bool               `json:"x-codes,omitempty"`
 	Role           string             `json:"x-role"`
 	Limit          string             `json:"x-limited-tokens"`
 }
@@ -103,7 +104,7 @@ func describeAll() (*openRPC, error) {
 		}
 		om := openMethod{
 			Name: m.Name, Summary: m.Summary, ParamStructure: "by-name", Params: []openParam{},
-			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change, ForAgents: m.ForAgents, Role: string(m.Role), Limit: string(m.Limit),
+			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change, ForAgents: m.ForAgents, ForCodes: m.ForCodes, Role: string(m.Role), Limit: string(m.Limit),
 		}
 		required := map[string]bool{}
 		for _, name := range params.Required {

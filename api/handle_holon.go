@@ -44,9 +44,13 @@ type InitializeResult struct {
 	Token           *TokenInfo   `json:"token,omitzero"` // present if it carried a named token
 }
 
-// TokenInfo says what a named token may do: see tokens.Token.
+// TokenInfo says what the token of a request may do: see tokens.Token. Code says that it
+// is a code: then it says what the console token will be that the code makes, but
+// ExpiresAt is the end of the code.
 type TokenInfo struct {
 	Name      string      `json:"name"`
+	Parent    string      `json:"parent,omitzero"` // of a console token
+	Code      bool        `json:"code,omitzero"`
 	Role      tokens.Role `json:"role"`
 	ThreadIDs []string    `json:"limited_to,omitzero"`
 	ExpiresAt notify.Time `json:"expires_at,omitzero"`
@@ -90,7 +94,7 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 	}
 	var token *TokenInfo
 	if c, ok := CredentialOf(ctx); ok {
-		token = &TokenInfo{c.Name, c.Role, c.ThreadIDs, c.ExpiresAt}
+		token = &TokenInfo{c.Name, c.Parent, c.Code != nil, c.Role, c.ThreadIDs, c.ExpiresAt}
 	}
 	return InitializeResult{
 		Agent: agent, Token: token, ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),

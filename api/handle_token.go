@@ -7,12 +7,17 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Tokens is what the methods of named tokens work on; *tokens.Service implements it.
+// Tokens is what the methods of named tokens and of sign-ins work on; *tokens.Service implements it.
 // Errors are those of package tokens.
 type Tokens interface {
 	Create(ctx context.Context, c tokens.Create) (tokens.Result, error)
 	Revoke(ctx context.Context, c tokens.Revoke) (tokens.Result, error)
 	List(cursor string, limit int, newest bool) (turns.List[tokens.Token], error)
+
+	MakeCode(ctx context.Context, c tokens.MakeCode) (tokens.CodeResult, error)
+	SignIn(ctx context.Context, c tokens.SignIn) (tokens.Result, error)
+	SignOut(ctx context.Context, c tokens.SignOut) (tokens.SignOutResult, error)
+	SignIns(parent, cursor string, limit int, newest bool) (turns.List[tokens.Token], error)
 }
 
 var _ Tokens = (*tokens.Service)(nil)

@@ -67,6 +67,7 @@ var sentinels = []struct {
 	{Err: tokens.ErrNotFound, kind: KindTokenNotFound},
 	{Err: tokens.ErrTaken, kind: KindConflict, field: "name", reason: "taken"},
 	{Err: tokens.ErrTooMany, kind: KindOverloaded},
+	{Err: tokens.ErrEnded, kind: KindUnauthorized, reason: "token_ended"},
 	{Err: bridges.ErrBridgeNotFound, kind: KindBridgeNotFound},
 	{Err: bridges.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
 	{Err: bridges.ErrDeliveryNotFound, kind: KindDeliveryNotFound},

@@ -9,7 +9,7 @@ type Handlers struct{ api *API }
 // agents, and those of tokens that are limited to threads.
 func (h *Handlers) methods() []Method {
 	return []Method{
-		define("initialize", "Returns who the server is, what it can do and all its limits. Optional, once per connection.", h.Initialize, ofServer, reading, agents(harmless), whenLimited(LimitAny)),
+		define("initialize", "Returns who the server is, what it can do and all its limits. Optional, once per connection.", h.Initialize, ofServer, reading, agents(harmless), whenLimited(LimitAny), codes),
 		define("holon/status", "Returns what the server is doing and the position of its log.", h.HolonStatus, ofServer, reading, quick),
 		define("holon/pause", "Pauses the runtime: turns are accepted and queued, running ones continue, none starts. The pause survives a restart; with timeout_seconds it ends by itself.", h.HolonPause, ofServer, operating),
 		define("holon/resume", "Ends the pause of the runtime.", h.HolonResume, ofServer, operating),
@@ -91,6 +91,10 @@ func (h *Handlers) methods() []Method {
 		define("token/create", "Creates a named token: a credential that may do what its role says, in all threads or in some. Its text is in this answer alone.", h.TokenCreate, ofServer, owning),
 		define("token/list", "Lists named tokens, those that have ended too, without their texts.", h.TokenList, ofServer, owning),
 		define("token/revoke", "Revokes a named token for good: its requests are refused, and its streams end.", h.TokenRevoke, ofServer, owning),
+		define("signin/code", "Makes a code that can be traded for a console token once, within 60 seconds, by signin/create. It gives no more than the requester has.", h.SigninCode, ofServer, reading, unless(codeOfToken), whenLimited(LimitRule), limitedBy(codeForOwn)),
+		define("signin/create", "Trades the code or the token of the request for a console token, which lives for 12 hours at most and ends with its parent. Its text is in this answer alone.", h.SigninCreate, ofServer, reading, unless(signInOfToken), whenLimited(LimitAny), codes),
+		define("signin/list", "Lists the console tokens with the parent of the requester, those that have ended and are kept too; for the owner all.", h.SigninList, ofServer, reading, whenLimited(LimitAny)),
+		define("signin/delete", "Signs out: ends one console token, or all with the parent of the requester, for the owner all; their requests are refused, and their streams end.", h.SigninDelete, ofServer, reading, whenLimited(LimitAny)),
 		define("event/list", "Lists events of the log after a seq.", h.EventList, ofLog, reading, agents(narrowed), whenLimited(LimitNarrowed)),
 		define("stream/subscribe", "Replaces the subscription of this connection. The answer comes before its first event.", h.StreamSubscribe, ofLog, reading, bound, agents(narrowed), whenLimited(LimitNarrowed)),
 		define("stream/unsubscribe", "Ends the subscription of this connection.", h.StreamUnsubscribe, ofLog, reading, bound, quick, agents(harmless), whenLimited(LimitAny)),

@@ -52,6 +52,8 @@ type protocolPage struct {
 	Roles         []roleRow
 	Limited       []limitedRow
 	MaxTokens     int
+
+	CodeSeconds, MaxCodes, MaxCodesOfParent, MaxSignIns, SignInDays int // of sign-ins
 }
 
 // roleRow has the methods that need a role.
@@ -67,7 +69,7 @@ var limitMeanings = []struct {
 }{
 	{LimitAny, "as for others; `agent/list` has no `last_error`"},
 	{LimitNarrowed, "has only the token's threads; others must not be named"},
-	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them"},
+	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them; `signin/code` gives its threads, or some of them and of those below"},
 	{LimitRefused, "refused"},
 }
 
@@ -80,6 +82,8 @@ func (p *protocolPage) credentials(methods []Method) {
 		p.Limited = append(p.Limited, limitedRow{namesOf(methods, func(m *Method) bool { return m.Limit == l.limit }), l.meaning})
 	}
 	p.MaxTokens = tokens.MaxTokens
+	p.CodeSeconds, p.SignInDays = int(tokens.CodeLife.Seconds()), int(tokens.KeptSignIns.Hours()/24)
+	p.MaxCodes, p.MaxCodesOfParent, p.MaxSignIns = tokens.MaxCodes, tokens.MaxCodesOfParent, tokens.MaxSignIns
 }
 
 // namesOf lists the methods that belong, with those of one kind in one word if all do.

@@ -46,6 +46,7 @@ type Method struct {
 	// its params.
 	ForAgents bool
 	rules     []rule
+	ForCodes  bool // a code opens it: see tokens.Code
 	// Role is the least role of a named token that may call it, and Limit what it does
 	// for one that is limited to threads.
 	Role      tokens.Role

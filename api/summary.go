@@ -41,7 +41,7 @@ func consumerOf(ctx context.Context) string {
 	if _, ok := AgentOf(ctx); ok {
 		return ""
 	}
-	return seenBy(nameOf(ctx))
+	return seenBy(personOf(ctx))
 }
 
 // summarize reads threads with their summaries.

@@ -32,6 +32,7 @@ var methods = []string{
 	"subscription/pause", "subscription/resume", "subscription/reset", "subscription/skip",
 	"delivery/list", "delivery/read", "delivery/redeliver",
 	"token/create", "token/list", "token/revoke",
+	"signin/code", "signin/create", "signin/list", "signin/delete",
 	"stream/subscribe", "stream/unsubscribe",
 }
 

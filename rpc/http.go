@@ -50,8 +50,8 @@ func (s *Server) Handler() http.Handler {
 			s.fail(w, r, http.StatusNotFound, api.Errorf(api.KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream, /events and /mcp are served"))
 			return
 		}
-		if api.Limited(r.Context()) && !forLimited[r.URL.Path] {
-			s.fail(w, r, http.StatusForbidden, api.Errorf(api.KindForbidden, "the token is limited to threads, and does not open this path"))
+		if !api.OpensPath(r.Context(), r.URL.Path) {
+			s.fail(w, r, http.StatusForbidden, api.Errorf(api.KindForbidden, "the token is limited to threads or is a code, and does not open this path"))
 			return
 		}
 		if alive := api.AliveOf(r.Context()); alive != nil {
@@ -62,10 +62,6 @@ func (s *Server) Handler() http.Handler {
 		serve(w, r)
 	})
 }
-
-// forLimited are the paths that a token opens that is limited to threads, that of an
-// agent or a named one.
-var forLimited = map[string]bool{"/rpc": true, "/rpc/stream": true, "/events": true, "/mcp": true, "/healthz": true, "/readyz": true}
 
 // whileTokenLives returns a context that also ends when the token of the request does:
 // what waits, and streams, end then. alive may be nil.

@@ -7,6 +7,11 @@
 // credential in the whole log. A token ends when it is revoked, when it expires, and
 // when the log is restored from a backup, which may not know what was revoked since.
 //
+// A console token is for a page in a browser. It has a parent, a named token or the
+// owner, and never more rights or a longer life than that; its name is random and its row
+// is deleted some time after its end. A code makes one console token, once. Codes are in
+// memory only.
+//
 // It knows no method and no transport: package api says which role a method needs,
 // and rpc/admission takes the token from a request. Its callers are those, and
 // cmd/holon/daemon.

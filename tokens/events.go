@@ -3,24 +3,34 @@ package tokens
 import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Events are the events of tokens. They are of the whole log, and have nothing that
 // opens anything.
 var Events = []ledger.EventType{
-	ledger.Event[CreatedEvent](notify.TokenCreated, ledger.OfLog, nil, "A token was made. Its text is in no event."),
-	ledger.Event[RevokedEvent](notify.TokenRevoked, ledger.OfLog, nil, "A token was revoked: what it has open ends."),
+	ledger.Event[CreatedEvent](notify.TokenCreated, ledger.OfLog, nil, "A named token was made, or with parent a console token. Its text is in no event."),
+	ledger.Event[RevokedEvent](notify.TokenRevoked, ledger.OfLog, nil, "A token was revoked: what it has open ends, and the console tokens of which it is the parent."),
 }
 
-// By is who has changed a token: only the owner can.
+// By is who has changed a token: the owner, or token:NAME.
 type By string
 
-// The value of By.
+// ByOwner is the server's own user, or who has the server's own token.
 const ByOwner By = "owner"
+
+// ByName is who has the credential of this name.
+func ByName(name string) By {
+	if name == OwnerName {
+		return ByOwner
+	}
+	return By(turns.ByTokenPrefix + name)
+}
 
 // CreatedEvent is the body of token/created.
 type CreatedEvent struct {
 	Name      string      `json:"name"`
+	Parent    string      `json:"parent,omitzero"` // of a console token
 	Role      Role        `json:"role"`
 	LimitedTo []string    `json:"limited_to,omitzero"` // its threads; none = all
 	ExpiresAt notify.Time `json:"expires_at,omitzero"`
@@ -29,8 +39,9 @@ type CreatedEvent struct {
 
 // RevokedEvent is the body of token/revoked.
 type RevokedEvent struct {
-	Name string `json:"name"`
-	By   By     `json:"by"`
+	Name   string `json:"name"`
+	Parent string `json:"parent,omitzero"` // of a console token
+	By     By     `json:"by"`
 }
 
 func draft(method string, body any, now notify.Time) notify.Draft {

@@ -10,10 +10,11 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Table is where tokens are stored. A row is never deleted: its name stays used.
+// Table is where tokens are stored. The row of a named token is never deleted: its name
+// stays used. Those of console tokens are, by later ones: see Service.SignIn.
 var Table = ledger.NewTable(ledger.Table{
 	Name:    "tokens",
-	Columns: []string{"created_seq", "name", "role", "thread_ids", "hash", "log_id", "created_at", "expires_at", "revoked_at"},
+	Columns: []string{"created_seq", "name", "role", "thread_ids", "hash", "log_id", "created_at", "expires_at", "revoked_at", "parent"},
 	Key:     []string{"name"},
 	Mutable: []string{"revoked_at"},
 	Unique:  ErrTaken,
@@ -53,7 +54,7 @@ func (r *row) Values(first int64) (ledger.Values, error) {
 	}
 	return ledger.Values{
 		notify.Settle(r.createdSeq, first), r.Name, string(r.Role), ids, r.hash[:], r.logID,
-		r.CreatedAt.Milli(), r.ExpiresAt.Milli(), r.RevokedAt.Milli(),
+		r.CreatedAt.Milli(), r.ExpiresAt.Milli(), r.RevokedAt.Milli(), r.Parent,
 	}, nil
 }
 
@@ -62,7 +63,7 @@ func read(v ledger.Values) (*row, error) {
 	r := &row{
 		Token: Token{
 			Name: v.Text(1), Role: Role(v.Text(2)), CreatedAt: notify.TimeFromMilli(v.Int(6)),
-			ExpiresAt: notify.TimeFromMilli(v.Int(7)), RevokedAt: notify.TimeFromMilli(v.Int(8)),
+			ExpiresAt: notify.TimeFromMilli(v.Int(7)), RevokedAt: notify.TimeFromMilli(v.Int(8)), Parent: v.Text(9),
 		},
 		logID: v.Text(5), createdSeq: v.Int(0),
 	}

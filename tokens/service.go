@@ -33,11 +33,13 @@ type Service struct {
 	cfg      Config
 	changing sync.Mutex // one command at a time
 
-	mu     sync.Mutex
-	all    []*held                     // in the order in which they were made
-	byName map[string]*held            // every name that was used
-	live   map[[sha256.Size]byte]*held // by hash, so that a look-up tells nothing of the text
-	wake   chan struct{}               // there is another expiry: see Run
+	mu      sync.Mutex
+	all     []*held                     // named tokens, in the order in which they were made
+	signIns []*held                     // console tokens, likewise
+	byName  map[string]*held            // of both
+	live    map[[sha256.Size]byte]*held // by hash, so that a look-up tells nothing of the text
+	codes   map[[sha256.Size]byte]*Code // by hash too
+	wake    chan struct{}               // there is another expiry: see Run
 }
 
 // held is a token in memory. Its row never changes: another one replaces it.
@@ -54,7 +56,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Service{cfg: cfg, byName: map[string]*held{}, live: map[[sha256.Size]byte]*held{}, wake: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, byName: map[string]*held{}, live: map[[sha256.Size]byte]*held{}, codes: map[[sha256.Size]byte]*Code{}, wake: make(chan struct{}, 1)}
 	err := cfg.Read(ctx, func(r ledger.Reader) error {
 		return r.Scan(ledger.Range{Index: InOrder}, func(v ledger.Values) error {
 			t, err := read(v)
@@ -75,7 +77,12 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 func (s *Service) add(t *row) {
 	h := &held{row: t, state: Live}
 	h.alive, h.end = context.WithCancel(context.Background())
-	s.all, s.byName[t.Name] = append(s.all, h), h
+	s.byName[t.Name] = h
+	if t.Parent == "" {
+		s.all = append(s.all, h)
+	} else {
+		s.signIns = append(s.signIns, h)
+	}
 	switch {
 	case !t.RevokedAt.IsZero():
 		h.state = Revoked
@@ -83,6 +90,8 @@ func (s *Service) add(t *row) {
 		h.state = Restored
 	case s.expired(t):
 		h.state = Expired
+	case t.Parent != "":
+		h.state = s.stateOf(t.Parent)
 	}
 	if h.state != Live {
 		h.end()
@@ -99,11 +108,37 @@ func (s *Service) expired(t *row) bool {
 	return !t.ExpiresAt.IsZero() && t.ExpiresAt.Milli() <= s.cfg.Now().UnixMilli()
 }
 
-// finish ends a live token. mu is held.
+// stateOf is the state of a parent; that of the owner never ends. mu is held, or nobody
+// else has s yet.
+func (s *Service) stateOf(parent string) State {
+	if parent == OwnerName {
+		return Live
+	}
+	h := s.byName[parent]
+	switch {
+	case h == nil || h.row.Parent != "":
+		return Revoked
+	case h.state == Live && s.expired(h.row):
+		return Expired
+	}
+	return h.state
+}
+
+// finish ends a live token, and the codes and console tokens of which it is the parent.
+// mu is held.
 func (s *Service) finish(h *held, state State) {
 	h.state = state
 	delete(s.live, h.row.hash)
 	h.end()
+	if h.row.Parent != "" {
+		return
+	}
+	s.dropCodes(h.row.Name)
+	for _, child := range s.signIns {
+		if child.row.Parent == h.row.Name && child.state == Live {
+			s.finish(child, state)
+		}
+	}
 }
 
 // Create makes a token. Errors: *turns.InvalidError, ErrTaken, ErrTooMany,
@@ -127,7 +162,7 @@ func (s *Service) Create(ctx context.Context, c Create) (Result, error) {
 			made.ExpiresAt = notify.TimeOf(s.cfg.Now().Add(time.Duration(*c.ExpiresInSeconds * float64(time.Second))))
 		}
 		var err error
-		if text, made.hash, err = newText(); err != nil {
+		if text, made.hash, err = newText(Prefix); err != nil {
 			return u, Result{}, err
 		}
 		u.Rows = append(u.Rows, made)
@@ -152,7 +187,12 @@ func (s *Service) mayCreate(ctx context.Context, c Create) error {
 		return err
 	}
 	s.mu.Lock()
-	taken, names, live := s.byName[c.Name] != nil, len(s.all), len(s.live)
+	taken, names, live := s.byName[c.Name] != nil, len(s.all), 0
+	for _, h := range s.all {
+		if h.state == Live {
+			live++
+		}
+	}
 	s.mu.Unlock()
 	switch {
 	case taken:
@@ -160,8 +200,13 @@ func (s *Service) mayCreate(ctx context.Context, c Create) error {
 	case names >= MaxNames || live >= MaxTokens:
 		return ErrTooMany
 	}
+	return s.haveThreads(ctx, c.ThreadIDs)
+}
+
+// haveThreads returns threads.ErrNotFound if one of the threads does not exist.
+func (s *Service) haveThreads(ctx context.Context, ids []string) error {
 	return s.cfg.Read(ctx, func(r ledger.Reader) error {
-		for _, id := range c.ThreadIDs {
+		for _, id := range ids {
 			if v, err := r.Get(threads.ByID, id); err != nil || v == nil {
 				return errors.Join(err, fmt.Errorf("%w: %s", threads.ErrNotFound, id))
 			}
@@ -170,7 +215,7 @@ func (s *Service) mayCreate(ctx context.Context, c Create) error {
 	})
 }
 
-// Revoke ends a token: its requests are refused, and its streams end, from the
+// Revoke ends a token, named or of a console: its requests are refused, and its streams end, from the
 // commit on. A token that has been revoked is answered as it is. Errors: ErrNotFound.
 func (s *Service) Revoke(_ context.Context, c Revoke) (Result, error) {
 	s.changing.Lock()
@@ -191,7 +236,7 @@ func (s *Service) Revoke(_ context.Context, c Revoke) (Result, error) {
 		changed.RevokedAt = now
 		next = &changed
 		u.Rows = append(u.Rows, next)
-		u.Drafts = append(u.Drafts, draft(notify.TokenRevoked, &RevokedEvent{Name: c.Name, By: ByOwner}, now))
+		u.Drafts = append(u.Drafts, draft(notify.TokenRevoked, &RevokedEvent{Name: c.Name, Parent: h.row.Parent, By: ByOwner}, now))
 		shown := next.Token
 		shown.State = Revoked
 		return u, Result{Token: shown}, u.Drafts[0].Encode()
@@ -218,7 +263,7 @@ func (s *Service) shown(h *held) Token {
 	return t
 }
 
-// List returns one page of the tokens in the order in which they were made. cursor is
+// List returns one page of the named tokens in the order in which they were made. cursor is
 // "" for the first page. Errors: notify.ErrBadCursor.
 func (s *Service) List(cursor string, limit int, newest bool) (out turns.List[Token], err error) {
 	skip := 0
@@ -253,12 +298,12 @@ func (s *Service) List(cursor string, limit int, newest bool) (out turns.List[To
 	return out, nil
 }
 
-// newText makes the text of a token: 256 random bits.
-func newText() (text string, hash [sha256.Size]byte, err error) {
+// newText makes the text of a token or a code: 256 random bits.
+func newText(prefix string) (text string, hash [sha256.Size]byte, err error) {
 	random := make([]byte, 32)
 	if _, err := rand.Read(random); err != nil {
 		return "", hash, fmt.Errorf("make a token: %w", err)
 	}
-	text = Prefix + base64.RawURLEncoding.EncodeToString(random)
+	text = prefix + base64.RawURLEncoding.EncodeToString(random)
 	return text, sha256.Sum256([]byte(text)), nil
 }

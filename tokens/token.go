@@ -43,7 +43,10 @@ const (
 // Token is what reads return of a token, and all of its row but the hash.
 type Token struct {
 	Name string `json:"name"`
-	Role Role   `json:"role"`
+	// Parent is the named token with which a console token ends, or OwnerName; "" = it
+	// is a named token.
+	Parent string `json:"parent,omitzero"`
+	Role   Role   `json:"role"`
 	// ThreadIDs are the threads that it is limited to, with those below them; none =
 	// it is not limited.
 	ThreadIDs []string    `json:"limited_to,omitzero"`
@@ -88,6 +91,8 @@ var (
 	ErrNotFound = errors.New("no such token")
 	ErrTaken    = errors.New("a token had this name before, and names are not used again")
 	ErrTooMany  = errors.New("there are too many tokens")
+	// ErrEnded says that a code, or the token that it was made with, opens nothing any more.
+	ErrEnded = errors.New("the code has been used or has expired, or its token has ended")
 )
 
 // Check returns what is wrong with the command as a *turns.InvalidError.
@@ -99,14 +104,21 @@ func (c *Create) Check() error {
 		return turns.Invalid("name", turns.ReasonInvalid, "%s is the name of the server's own user", OwnerName)
 	case !RoleOperate.Covers(c.Role):
 		return turns.Invalid("role", turns.ReasonUnknown, "%.64q is none of %v", string(c.Role), Roles)
-	case c.ThreadIDs != nil && len(c.ThreadIDs) == 0:
-		return turns.Invalid("limited_to", turns.ReasonRequired, "name at least one thread; without this member the token is for all threads")
-	case len(c.ThreadIDs) > MaxThreads:
-		return turns.Invalid("limited_to", turns.ReasonTooLarge, "a token is limited to at most %d threads", MaxThreads)
 	case c.ExpiresInSeconds != nil && !(*c.ExpiresInSeconds >= 1 && *c.ExpiresInSeconds <= MaxLife.Seconds()):
 		return turns.Invalid("expires_in_seconds", turns.ReasonRange, "a token lives for 1 to %.0f seconds; without this member it does not expire", MaxLife.Seconds())
 	}
-	for _, id := range c.ThreadIDs {
+	return checkThreads(c.ThreadIDs)
+}
+
+// checkThreads checks the threads that something is limited to; nil = it is not.
+func checkThreads(ids []string) error {
+	switch {
+	case ids != nil && len(ids) == 0:
+		return turns.Invalid("limited_to", turns.ReasonRequired, "name at least one thread, or leave this member out")
+	case len(ids) > MaxThreads:
+		return turns.Invalid("limited_to", turns.ReasonTooLarge, "name at most %d threads", MaxThreads)
+	}
+	for _, id := range ids {
 		if !threads.ValidID(id) {
 			return turns.Invalid("limited_to", turns.ReasonInvalid, "%.64q is no id of a thread", id)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -38,6 +40,8 @@ var (
 	schema12 string
 	//go:embed testdata/schema14.sql
 	schema14 string
+	//go:embed testdata/schema15.sql
+	schema15 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -86,6 +90,39 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema15IsUpgraded opens what a server without console tokens left. Its
+// tokens have no parent, and stay what they were.
+func TestDatabaseOfSchema15IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema15)
+	s := running(t, Options{Dir: dir})
+	checkUpgraded(t, s, frames, events, 1)
+	at, err := s.view.Position(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 23, 16, 0, 0, 0, time.UTC)
+	named, err := tokens.Open(ctx, tokens.Config{Log: s, LogID: at.LogID, Read: s.view.ReadToDecide, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	l, err := named.List("", 10, false)
+	for _, token := range l.Rows {
+		got = append(got, fmt.Sprintf("%s %s %s %s %v", token.Name, token.Role, token.State, token.Parent, token.ThreadIDs))
+	}
+	if want := []string{"phone respond live  []", "ci work live  [main]", "lost read revoked  []"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	if phone, _, _, ok := named.Find("holon_token_-cUZQbypC8v_-nvsonm8HOobnrNuBoPCd0Bmjj4hMPY"); !ok || phone.Name != "phone" {
+		t.Errorf("a token of before is %+v, live: %v", phone, ok)
+	}
+	made, err := named.SignIn(ctx, tokens.SignIn{Parent: "phone"})
+	if _, _, _, ok := named.Find(made.Secret); err != nil || !ok {
+		t.Errorf("a console token of it: %v, live: %v", err, ok)
 	}
 }
 

@@ -17,16 +17,22 @@ func openTokens(ctx context.Context, store *sqlite.Store) (*tokens.Service, erro
 	return tokens.Open(ctx, tokens.Config{Log: store, LogID: position.LogID, Read: store.View().ReadToDecide})
 }
 
-// admit is the Tokens of an admission policy: the tokens of agents, and named ones.
+// admit is the Tokens of an admission policy: the tokens of agents, codes, and named and
+// console tokens.
 func (d *daemon) admit(ctx context.Context, credential string) (_ context.Context, mine, ok bool) {
 	if of, mine, ok := d.grants.Admit(ctx, credential); mine {
 		return of, mine, ok
+	}
+	if c, mine, ok := d.tokens.FindCode(credential); mine {
+		return api.WithCredential(ctx, api.Credential{
+			Name: c.Name, Parent: c.Parent, Code: &c, Role: c.Role, ThreadIDs: c.ThreadIDs, ExpiresAt: c.ExpiresAt,
+		}), true, ok
 	}
 	t, alive, mine, ok := d.tokens.Find(credential)
 	if !ok {
 		return ctx, mine, false
 	}
 	return api.WithCredential(ctx, api.Credential{
-		Name: t.Name, Role: t.Role, ThreadIDs: t.ThreadIDs, ExpiresAt: t.ExpiresAt, Alive: alive,
+		Name: t.Name, Parent: t.Parent, Role: t.Role, ThreadIDs: t.ThreadIDs, ExpiresAt: t.ExpiresAt, Alive: alive,
 	}), true, true
 }
