@@ -186,6 +186,7 @@ var (
 		"holon/status": `{}`, "holon/pause": `{}`, "holon/resume": `{}`, "holon/prune": `{"before_seq":2}`,
 		"holon/logStream": `{}`, "holon/logStream/stop": `{"stream_id":"x"}`,
 		"token/create": `{"name":"n","role":"read"}`, "token/list": `{}`, "token/revoke": `{"name":"n"}`,
+		"signin/code": `{}`, "signin/create": `{}`, "signin/list": `{}`, "signin/delete": `{"all":true}`,
 		"agent/list": `{}`, "thread/list": `{}`, "turn/claim": `{"agent":"builds"}`,
 		"thread/start": `{"parent":{"thread_id":"{thread}"}}`, "thread/pause": `{"thread_id":"{thread}"}`, "thread/resume": `{"thread_id":"{thread}"}`,
 		"thread/close": `{"thread_id":"{thread}"}`, "thread/configure": `{"thread_id":"{thread}","config":{"mode":"x"}}`, "thread/fork": `{"thread_id":"{thread}"}`,

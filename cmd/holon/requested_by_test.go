@@ -78,6 +78,8 @@ func tokenCases() []tokenCase {
 		{"cursor/reset", `{"consumer_id":"mine","stream_name":"events","subject_id":"a","last_sequence":1,"reason":"again"}`, "cursor/reset"},
 		{"cursor/delete", `{"consumer_id":"mine","stream_name":"events","subject_id":"a","reason":"done"}`, "cursor/deleted"},
 		{"subscription/create", `{"subscription_id":"news","bridge_id":"hook","thread_id":"a"}`, "subscription/created"},
+		{"signin/create", `{}`, "token/created"},
+		{"signin/delete", `{"all":true}`, "token/revoked"},
 		{"thread/close", `{"thread_id":"a"}`, "thread/closed"},
 	}
 }

@@ -312,8 +312,8 @@ func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 
 // No piece of a token is in what the server writes, says or keeps.
 func TestTokensAreNowhere(t *testing.T) {
-	s := startServer(t)
-	s.logLevel = "debug"
+	s := &server{t: t, data: t.TempDir(), logLevel: "debug"}
+	s.start()
 	seen := seen{}
 	texts := []string{s.newToken("phone", "--role", "read"), s.newToken("ci", "--role", "operate", "--expires", "1h")}
 	for _, text := range texts {
@@ -323,6 +323,22 @@ func TestTokensAreNowhere(t *testing.T) {
 		seen.add("a refusal", answer)
 		_, answer = s.as(text, "token/list", `{}`)
 		seen.add("a refusal", answer)
+	}
+	for _, params := range []string{`{}`, `{"role":"operate","name":"desk"}`} { // one is used, one is left
+		code := s.newCode("", params)
+		_, answer := s.as(code, "initialize", `{}`)
+		seen.add("what a code makes", answer)
+		_, answer = s.as(code, "thread/list", `{}`)
+		seen.add("a refusal", answer)
+		if texts = append(texts, code); params != `{}` {
+			continue
+		}
+		console := s.signedIn(code)
+		_, answer = s.as(code, "signin/create", `{}`)
+		seen.add("a refusal", answer)
+		_, answer = s.as(console, "signin/list", `{}`)
+		seen.add("the list of sign-ins", answer)
+		texts = append(texts, console)
 	}
 	s.want("token", "revoke", "ci")
 	seen.add("the list", s.want("token", "list", "-o", "json"))
@@ -353,7 +369,7 @@ func TestTokensAreNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range texts {
-		if where := seen.found(strings.TrimPrefix(text, tokens.Prefix)); len(where) > 0 {
+		if where := seen.found(strings.TrimPrefix(strings.TrimPrefix(text, tokens.Prefix), tokens.CodePrefix)); len(where) > 0 {
 			t.Errorf("a token is in %s", where)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/clients/js"
 	"github.com/seed82539d15/holon/console"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/follow"
@@ -47,7 +48,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	}
 	d.metrics = d.metricsHandler(observed)
 	if d.cfg.Console {
-		d.console, err = console.New(nil)
+		d.console, err = console.New(js.Files)
 	}
 	return err
 }

@@ -52,13 +52,16 @@ export function Bridges() {
     return () => { shown--; clearInterval(timer) }
   }, [])
   if (!subscriptions.value) return html`<div class="page"><h1>Bridges</h1><${Loading} error=${failed.value} /></div>`
-  const all = subscriptions.value
+  const bridgeOf = s => bridges.value.find(b => b.bridge_id === s.bridge_id)
+  const shows = s => order.indexOf(stateOf(s, mismatches.value.get(s.subscription_id), bridgeOf(s)))
+  const all = [...subscriptions.value].sort((a, b) => shows(a) - shows(b))
   return html`<div class="page"><h1>Bridges</h1><${Failure} error=${failed.value} />
     ${!bridges.value.length && html`<p class="quiet">No bridge yet. <code>holon notify --all --bridge ntfy --on final,questions</code> makes one that tells a phone.</p>`}
-    <ul class="cards">${bridges.value.map(b => html`<${Bridge} key=${b.bridge_id} b=${b} />`)}</ul>
+    ${bridges.value.length > 0 && !all.length && html`<p class="quiet">No subscription yet. <code>holon notify --all --bridge ${bridges.value[0].bridge_id}</code> makes one.</p>`}
     ${all.length > 0 && html`<h2>Subscriptions <span class="quiet">${all.filter(s => s.state !== 'deleted').length}</span></h2>
-      <ul class="cards subscriptions">${all.map(s => html`<${Subscription} key=${s.subscription_id} s=${s} bridge=${bridges.value.find(b => b.bridge_id === s.bridge_id)} />`)}</ul>`}
+      <ul class="cards subscriptions">${all.map(s => html`<${Subscription} key=${s.subscription_id} s=${s} bridge=${bridgeOf(s)} />`)}</ul>`}
     ${more.value && html`<p class="quiet">The newest 200 are shown. <code>holon notify list</code> has all.</p>`}
+    ${bridges.value.length > 0 && html`<h2>Bridges <span class="quiet">${bridges.value.length}</span></h2><ul class="cards">${bridges.value.map(b => html`<${Bridge} key=${b.bridge_id} b=${b} />`)}</ul>`}
   </div>`
 }
 
@@ -82,19 +85,22 @@ function Test({ id }) {
 const reasons = { gone: 'the target wants no more', failing: 'it failed for days', secret_missing: 'its secret is missing', not_configured: 'it is not in the configuration any more', restored: 'the log was restored from a backup' }
 
 // stateOf names what a person needs to see of a subscription.
-export function stateOf(s, wrong) {
+export function stateOf(s, wrong, bridge) {
   if (s.state === 'deleted') return 'deleted'
   if (s.state === 'disabled' || s.state === 'paused') return s.state
+  if (bridge?.state === 'disabled' || bridge?.state === 'paused') return bridge.state
   if (s.state === 'held' || wrong?.length) return 'held'
   if (s.next_attempt_at || s.cursor.last_error) return 'failing'
   return s.cursor.last_delivery_id || s.cursor.last_sequence ? 'steady' : 'zero'
 }
 
+// What needs somebody comes first.
+const order = ['held', 'failing', 'disabled', 'paused', 'steady', 'zero', 'deleted']
 const looks = { zero: 'idle', steady: 'idle', failing: 'failed', held: 'waiting', disabled: 'failed', paused: 'queued', deleted: 'closed' }
 
 function Subscription({ s, bridge }) {
   const wrong = mismatches.value.get(s.subscription_id)
-  const state = stateOf(s, wrong)
+  const state = stateOf(s, wrong, bridge)
   const c = s.cursor
   const id = { subscription_id: s.subscription_id }
   const t = s.thread_id && threads.value.get(s.thread_id)
@@ -115,7 +121,7 @@ function Subscription({ s, bridge }) {
     ${wrong?.map(d => html`<p class="failure" key=${d.delivery_id}>seq ${d.seq}: ${oneLine(d.reason || 'the event and the rows of its turn disagree')} ${may('operate') && html`<${Ask} title="Why is it given up?" run=${reason => change('subscription/skip', { ...id, seq: d.seq, reason })}>Skip …<//>`}</p>`)}
     ${may('operate') && html`<span class="tools">
       ${state === 'held' && !wrong?.length && html`<${Act} run=${() => change('subscription/resume', id)}>Send all<//> <${Ask} title="Why is what waits given up?" run=${reason => change('subscription/skip', { ...id, reason })}>Give it up …<//>`}
-      ${(state === 'disabled' || state === 'paused') && html`<${Act} run=${() => change('subscription/resume', id)}>Resume<//>`}
+      ${(s.state === 'disabled' || s.state === 'paused') && html`<${Act} run=${() => change('subscription/resume', id)}>Resume<//>`}
       ${(state === 'steady' || state === 'zero' || state === 'failing') && html`<${Act} run=${() => change('subscription/pause', id)}>Pause<//>`}
       ${state === 'deleted' ? html`<${Act} run=${() => change('subscription/create', again_(s))}>Create it again<//>` : html`${reset} <${Ask} kind="danger" title="Why is it deleted?" needed=${false} run=${reason => change('subscription/delete', { ...id, reason: reason || undefined })}>Delete …<//>`}</span>`}
     <${Deliveries} s=${s} />
@@ -130,8 +136,9 @@ function headline(state, s, bridge) {
   switch (state) {
     case 'zero': return 'nothing delivered yet'
     case 'failing': return s.next_attempt_at ? html`next attempt ${inTime(s.next_attempt_at)}` : 'the last attempt failed'
-    case 'steady': return bridge && bridge.state !== 'active' ? `its bridge is ${bridge.state}` : ''
+    case 'steady': return ''
   }
+  if (s.state === 'active' && bridge && bridge.state !== 'active') return `its bridge is ${bridge.state}${bridge.reason ? ': ' + (reasons[bridge.reason] || oneLine(bridge.reason)) : ''}`
   return s.reason ? reasons[s.reason] || oneLine(s.reason) : ''
 }
 
@@ -142,7 +149,7 @@ function story(state, s, wrong) {
   switch (state) {
     case 'zero': return `It has a cursor at seq ${s.cursor.last_sequence} and waits for the first event that it chooses.`
     case 'held': return wrong?.length ? 'An end and the rows of its turn disagree. Nothing is made up: repair it, skip it, or reset.' : 'Too much waits, or for too long. Send all of it or give it up.'
-    case 'disabled': return 'Nothing is sent until it is resumed.'
+    case 'disabled': return s.state === 'disabled' ? 'Nothing is sent until it is resumed.' : 'Nothing is sent until its bridge is resumed.'
     case 'deleted': return `Its target is removed, its cursor is kept at seq ${s.cursor.last_sequence}. Created again, it goes on from there.`
   }
   return ''

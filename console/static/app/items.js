@@ -26,7 +26,7 @@ export function Item({ item, newestPlan = true }) {
   </article>`
 }
 
-const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? ' · not delivered' : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
+const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? (item.type === 'user_message' ? ' · not delivered' : ' · cut short') : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
 
 const origins = { wake: 'The server tells the agent', review: 'Review', agent: 'The agent', queue: 'You', client: 'You' }
 
@@ -161,9 +161,9 @@ function End({ end }) {
     u?.context_size ? `context ${Math.round(100 * (u.context_used || 0) / u.context_size)} %` : '',
   ].filter(Boolean)
   return html`<div class="end" data-state=${end.state}>
-    <${Mark} state=${end.state} bare /> <strong>${verbs[end.state] || end.state}</strong>${end.state === 'interrupted' && end.reason ? `: ${clean(end.reason)}` : ''}
+    <${Mark} state=${end.state} bare /> <strong>${verbs[end.state] || end.state}</strong>${end.state === 'interrupted' && end.reason ? `: ${clean(end.reason)}` : ''}${' '}
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
-    <span class="quiet">${facts.join(' · ')}</span>
+    ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
     ${end.review && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
   </div>`
@@ -171,6 +171,6 @@ function End({ end }) {
 
 function Rewind({ rewind, seq }) {
   const what = rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
-  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">${plural(rewind.items.length, 'item')}</span></summary>
+  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
     <div class="superseded">${rewind.items.slice(-50).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }

@@ -105,5 +105,7 @@ options.diffed = vnode => {
 globalThis.holon = { counters, view: () => current.value?.timeline?.view(), cursor: () => cursor.value, stream: () => stream.value }
 
 watch()
-render(html`<${App} />`, document.getElementById('app'))
+const place = document.getElementById('app')
+place.replaceChildren()
+render(html`<${App} />`, place)
 start()

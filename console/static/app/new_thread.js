@@ -11,7 +11,7 @@ const opened = signal(false)
 
 export function NewThread({ open }) {
   if (!may('work') || limited()) return null // one that is limited starts children of its threads only
-  if (!open && !opened.value) return html`<p><button type="button" class="first" onClick=${() => { opened.value = true }}>New thread</button></p>`
+  if (!open && !opened.value) return html`<button type="button" class="first" onClick=${() => { opened.value = true }}>New thread</button>`
   return html`<${Form} />`
 }
 

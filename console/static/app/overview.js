@@ -28,8 +28,8 @@ export function Overview() {
     <${Sums} ...${g} />
     <div class="tools">
       <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => setFilter(e.target.value)} /></label>
+      <${NewThread} open=${empty} />
     </div>
-    <${NewThread} open=${empty} />
     <${Failure} error=${failed.value} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
     <${Group} name="Needs you" rows=${waiting} />
@@ -42,12 +42,14 @@ export function Overview() {
   </div>`
 }
 
+const needs = n => n === 0 ? 'Nothing needs you' : n === 1 ? '1 needs you' : `${n} need you`
+
 function Sums({ waiting, working, done }) {
   const failures = done.filter(t => t.summary.status === 'failed').length
   const oldest = waiting[0]
   return html`<h1 class="sums">
-    <span data-state=${waiting.length ? 'waiting' : 'idle'}>${waiting.length === 1 ? '1 needs you' : `${waiting.length} need you`}</span>
-    <span data-state="working">${working.length} working</span>
+    <span data-state=${waiting.length ? 'waiting' : undefined}>${needs(waiting.length)}</span>
+    <span data-state=${working.length ? 'working' : undefined} class=${working.length ? '' : 'quiet'}>${working.length} working</span>
     ${failures > 0 && html`<span data-state="failed">${failures} failed</span>`}
     ${oldest && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(oldest.summary.since))}</span>`}
   </h1>`
@@ -57,6 +59,9 @@ const Group = ({ name, rows }) => rows.length ? html`<section><h2>${name} <span 
 
 const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
 
+// looks is the state that a card shows.
+export const looks = s => s.status === 'idle' && s.interrupted ? 'interrupted' : s.status
+
 // what a thread is doing, in one line.
 function doing(s) {
   if (s.status === 'waiting' && s.waiting?.length) return s.waiting[0].title
@@ -64,7 +69,7 @@ function doing(s) {
   if (s.doing && s.status === 'working') return s.doing.target && !s.doing.title.includes(s.doing.target) ? `${s.doing.title}: ${s.doing.target}` : s.doing.title
   if (s.status === 'failed' && s.error) return s.error.message
   if (s.progress && s.status === 'working') return s.progress
-  if (s.interrupted) return s.reason ? `interrupted: ${s.reason}` : 'interrupted'
+  if (s.interrupted && s.reason) return s.reason
   return s.text
 }
 
@@ -75,7 +80,7 @@ function Card({ t }) {
     <a class="whole" href=${to('thread', t.thread_id)}>
       <span class="title">${cut(oneLine(s.title) || 'Untitled', 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
     </a>
-    <span class="meta"><${Mark} state=${s.status} /> <${Since} at=${s.since} />${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
+    <span class="meta"><${Mark} state=${looks(s)} /> <${Since} at=${s.since} />${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
     <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(doing(s)), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>

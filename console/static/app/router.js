@@ -1,10 +1,10 @@
 // Where one is: the fragment of the address, because only / is a document of the server.
 import { signal } from './html.js'
 
+const pages = ['thread', 'waiting', 'inbox', 'bridges', 'agents', 'server', 'signin']
+
 // {page, id}: page is overview, thread, waiting, inbox, bridges, agents, server or signin.
 export const route = signal(parse())
-
-const pages = ['thread', 'waiting', 'inbox', 'bridges', 'agents', 'server', 'signin']
 
 function parse() {
   const [, page, id] = location.hash.replace(/^#/, '').split('/')

@@ -12,7 +12,7 @@ import { thread as rowOf, close, isClosing, undoClose, readThreads } from './thr
 import { Act, Ask, Copy, Failure, Loading, Mark, Since } from './parts.js'
 import { announce } from './announce.js'
 import { WholeText } from './whole_text.js'
-import { shortDirectory } from './overview.js'
+import { looks, shortDirectory } from './overview.js'
 import { clean, count, cut, money, oneLine, plural, span } from './text.js'
 import { to } from './router.js'
 import { current } from './view.js'
@@ -54,7 +54,7 @@ function Head({ t, loader, asText, setAsText }) {
     <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
     <h1 title=${title}>${title}</h1>
     <p class="facts">
-      ${s && html`<span><${Mark} state=${closed ? 'closed' : s.status} /> <${Since} at=${s.since} /></span>`}
+      ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span title=${clean(s?.cwd || t.cwd)}>${shortDirectory(s?.cwd || t.cwd)}</span>`}
       ${s?.git && html`<span>${oneLine(s.git.branch)} ${s.git.added || s.git.removed ? html`<ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
@@ -66,8 +66,8 @@ function Head({ t, loader, asText, setAsText }) {
       ${may('work') && turn && !closed && html`<${Act} kind="danger" run=${() => change('turn/interrupt', { turn_id: turn.turn_id })}>Interrupt<//>`}
       ${may('work') && !turn && !closed && last && last.state !== 'completed' && !last.continued_by && html`<${Act} run=${() => change('turn/retry', { turn_id: last.turn_id })}>Retry<//>`}
       ${may('work') && !closed && (closing ? html`<span role="status">closing … <button type="button" onClick=${() => undoClose(t.thread_id)}>Undo</button></span>` : html`<${CloseButton} id=${t.thread_id} busy=${Boolean(turn)} />`)}
-      <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Show as timeline' : 'Show all as text'}</button>
-      <${Copy} text=${t.thread_id}>Copy id<//>
+      <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Timeline' : 'Show all as text'}</button>
+      <span class="wide-only"><${Copy} text=${t.thread_id}>Copy id<//></span>
     </p>
     ${may('work') && last?.review?.state === 'pending' && html`<${Review} turn=${last} />`}
     <${Children} loader=${loader} turn=${turn} />
