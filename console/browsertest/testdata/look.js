@@ -43,6 +43,22 @@ globalThis.look = {
     return on(el, box)
   },
 
+  // wide returns what reaches beyond the side of the screen, without what scrolls in itself.
+  wide() {
+    const all = []
+    const walk = el => {
+      for (const child of el.children) {
+        const style = getComputedStyle(child)
+        const box = child.getBoundingClientRect()
+        if (style.position !== 'absolute' && box.width > 0 && box.right > innerWidth + 1) all.push(`${child.tagName}.${child.className} to ${Math.round(box.right)} ${child.textContent.slice(0, 40)}`)
+        if (!/auto|scroll|hidden/.test(style.overflowX)) walk(child)
+      }
+    }
+    walk(document.body)
+    if (document.documentElement.scrollWidth > innerWidth) all.push(`the page to ${document.documentElement.scrollWidth}`)
+    return all.slice(0, 10)
+  },
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },
