@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 )
 
 // static holds the files of the page, without what makes the libraries.
@@ -39,7 +40,7 @@ type file struct {
 	contentType  string
 	cacheControl string
 	plain        variant
-	gzipped      variant // without a body: it is no shorter
+	gzipped      func() variant // compresses once, when a client first takes it so
 }
 
 // variant is a file in one encoding. Each has its own entity tag (RFC 9110, section 8.8.3.3).
@@ -111,23 +112,19 @@ func newFile(name string, body []byte, cache string) (*file, error) {
 	if kind == "" {
 		return nil, fmt.Errorf("console: %s has no known type", name)
 	}
-	f := &file{contentType: kind, cacheControl: cache}
 	sum := sha256.Sum256(body)
 	tag := hex.EncodeToString(sum[:16])
-	f.plain = variant{body, `"` + tag + `"`}
+	return &file{
+		contentType: kind, cacheControl: cache, plain: variant{body, `"` + tag + `"`},
+		gzipped: sync.OnceValue(func() variant { return variant{compressed(body), `"` + tag + `-gzip"`} }),
+	}, nil
+}
+
+// compressed cannot fail: the level is valid, and a buffer takes everything.
+func compressed(body []byte) []byte {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err == nil {
-		_, err = z.Write(body)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("console: compress %s: %w", name, err)
-	}
-	if b.Len() < len(body) {
-		f.gzipped = variant{b.Bytes(), `"` + tag + `-gzip"`}
-	}
-	return f, nil
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = z.Write(body)
+	_ = z.Close()
+	return b.Bytes()
 }

@@ -31,12 +31,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 const features = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), screen-wake-lock=(), usb=(), xr-spatial-tracking=()"
 
-// Console is the handler of the files. It is immutable.
+// Console is the handler of the files. It is safe for use from many goroutines.
 type Console struct {
 	files map[string]*file // by the path of the URL, as it is sent
 }
 
-// New reads and compresses the files. client has those of the client for JavaScript,
+// New reads the files. client has those of the client for JavaScript,
 // which the page imports from client/; nil: none.
 func New(client fs.FS) (*Console, error) {
 	files, err := load(client)

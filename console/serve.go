@@ -10,22 +10,21 @@ import (
 // serve sends the file, or says that the client has it already.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	v := f.plain
-	if f.gzipped.body != nil {
-		h.Add("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header.Values("Accept-Encoding")) {
-			v = f.gzipped
-			h.Set("Content-Encoding", "gzip")
-		}
+	h.Add("Vary", "Accept-Encoding")
+	v, zipped := f.plain, acceptsGzip(r.Header.Values("Accept-Encoding"))
+	if zipped {
+		v = f.gzipped()
 	}
 	h.Set("Cache-Control", f.cacheControl)
 	h.Set("ETag", v.etag)
 	if matches(r.Header.Values("If-None-Match"), v.etag) {
-		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	h.Set("Content-Type", f.contentType)
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+	}
 	h.Set("Content-Length", strconv.Itoa(len(v.body)))
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)

@@ -29,9 +29,10 @@ func (s *server) url() string {
 // unix socket.
 func (s *server) raw(socket, request string) (status int, header http.Header, body string) {
 	s.t.Helper()
-	network, address := "unix", socket
+	network, address, host := "unix", socket, "localhost"
 	if socket == "" {
 		network, address = "tcp", strings.TrimPrefix(s.url(), "http://")
+		host = address
 	}
 	c, err := new(net.Dialer).DialContext(s.t.Context(), network, address)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *server) raw(socket, request string) (status int, header http.Header, bo
 	defer c.Close()
 	stop := context.AfterFunc(s.t.Context(), func() { _ = c.Close() })
 	defer stop()
-	request = strings.ReplaceAll(strings.ReplaceAll(request, "HOST", address), "\n", "\r\n")
+	request = strings.ReplaceAll(strings.ReplaceAll(request, "HOST", host), "\n", "\r\n")
 	if _, err := io.WriteString(c, request); err != nil {
 		s.t.Fatal(err)
 	}
@@ -80,10 +81,10 @@ func TestConsoleIsServedWhereBrowsersGet(t *testing.T) {
 	if status, _, _ := s.raw("", "GET /rpc/stream HTTP/1.1\nHost: HOST\n\n"); status != 401 {
 		t.Errorf("data without a token: status %d", status)
 	}
-	for _, socket := range []string{s.socket(), pprof} {
+	for socket, want := range map[string]int{s.socket(): 401, pprof: 404} {
 		for _, path := range []string{"/", module} {
-			if status, _, body := s.raw(socket, "GET "+path+" HTTP/1.1\nHost: HOST\n\n"); status == 200 || strings.Contains(body, "<!doctype") {
-				t.Errorf("%s at %s: status %d", path, socket, status)
+			if status, _, body := s.raw(socket, "GET "+path+" HTTP/1.1\nHost: HOST\n\n"); status != want || strings.Contains(body, "<!doctype") {
+				t.Errorf("%s at %s: status %d, want %d", path, socket, status, want)
 			}
 		}
 	}
