@@ -2,7 +2,7 @@
 // the command, the directory, the diff.
 import { html, useEffect, useMemo, useState } from './html.js'
 import { may } from './session.js'
-import { respond, subjects, widens } from './questions.js'
+import { readSubject, respond, subjects, widens } from './questions.js'
 import { Diff } from './diff.js'
 import { link } from './markdown.js'
 import { fieldsOf, answerOf, begin } from './form.js'
@@ -16,6 +16,7 @@ const deadFor = 500
 export function Question({ item, cwd, head }) {
   const c = item.content
   const about = c.subject?.item_id ? subjects.value.get(c.subject.item_id) : null
+  useEffect(() => { if (c.subject?.item_id && !about) readSubject(c.subject.item_id) }, [c.subject?.item_id, about])
   const reading = Boolean(c.subject?.item_id) && !about
   const shape = JSON.stringify([c, about?.content])
   const [dead, setDead] = useState(true)

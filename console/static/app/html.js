@@ -1,8 +1,8 @@
 // The view library in one place: html`…` makes nodes, signals redraw what reads them.
-import { h, render, Fragment } from '../vendor/preact.js'
+import { h, render, Component, Fragment } from '../vendor/preact.js'
 import htm from '../vendor/htm.js'
 export { signal, computed, effect, batch } from '../vendor/signals.js'
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../vendor/hooks.js'
 
 export const html = htm.bind(h)
-export { render, Fragment }
+export { render, Component, Fragment }

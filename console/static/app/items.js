@@ -1,5 +1,5 @@
 // How each kind of item is drawn.
-import { html, useMemo, useState } from './html.js'
+import { html, Component, useMemo, useState } from './html.js'
 import { markdown, plain, link, maxText } from './markdown.js'
 import { Diff } from './diff.js'
 import { diffsOf } from './ask.js'
@@ -12,10 +12,18 @@ const foldedLines = 20
 const mostOpen = 32 << 10
 const mostShown = 256 << 10
 
-export function Row({ entry, version, turns, newestPlan }) {
-  if (entry.rewind) return html`<${Rewind} rewind=${entry.rewind} seq=${entry.seq} />`
-  if (entry.end) return html`<${End} end=${entry.end} />`
-  return html`<${Item} item=${entry.item} version=${version} newestPlan=${newestPlan} />`
+// Row is one entry of the timeline. It is drawn again only if the entry has changed: a page
+// has two hundred of them, and deltas change one.
+export class Row extends Component {
+  shouldComponentUpdate(next) {
+    return next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
+  }
+
+  render({ entry, newestPlan }) {
+    if (entry.rewind) return html`<${Rewind} rewind=${entry.rewind} seq=${entry.seq} />`
+    if (entry.end) return html`<${End} end=${entry.end} />`
+    return html`<${Item} item=${entry.item} newestPlan=${newestPlan} />`
+  }
 }
 
 export function Item({ item, newestPlan = true }) {

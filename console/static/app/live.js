@@ -45,7 +45,12 @@ export function show(threadId) {
   if (logId) connect()
 }
 
-export const retryNow = () => handle?.retryNow()
+// retryNow tries again at once, also after an end that could not heal by itself.
+export function retryNow() {
+  if (!ended.value) return handle?.retryNow()
+  ended.value = null
+  connect()
+}
 
 function connect() {
   stopping?.abort()
@@ -88,7 +93,37 @@ function schedule() {
   due = document.hidden ? setTimeout(flush, 500) : requestAnimationFrame(flush)
 }
 
+// Without TLS a browser has six connections to a server, for all its tabs. So a hidden page
+// gives its stream back after a while, and resumes it when it is seen again. One hidden page
+// keeps it, to tell of questions: the one that holds the lock.
+const restAfter = 30_000
+let resting = 0, rested = false, release = null
+
+async function rest() {
+  resting = 0
+  if (!document.hidden || !logId) return
+  if (navigator.locks && globalThis.Notification?.permission === 'granted') {
+    const mine = await new Promise(done => navigator.locks.request('holon.alerts', { ifAvailable: true }, lock => {
+      done(Boolean(lock))
+      return lock && new Promise(free => { release = free })
+    }))
+    if (mine || !document.hidden) return
+  }
+  rested = true
+  flush()
+  stopping?.abort()
+  stream.value = { ...stream.value, state: 'off', since: new Date(), error: undefined }
+}
+
 document.addEventListener('visibilitychange', () => {
+  clearTimeout(resting)
+  release?.()
+  release = null
+  if (document.hidden) resting = setTimeout(rest, restAfter)
+  else if (rested) {
+    rested = false
+    connect()
+  }
   if (due) { // the one that waits may never come
     clearTimeout(due)
     cancelAnimationFrame(due)

@@ -21,24 +21,32 @@ export async function load() {
   questions.value = r.items.filter(asks)
   surplus.value = Boolean(r.next_cursor)
   known.value = true
-  await readSubjects()
+  const about = new Set(questions.value.map(q => q.content.subject?.item_id))
+  forgetSubjects(id => !about.has(id))
   return r.latest_seq
 }
 
 export const asks = item => item.type === 'permission_request' || item.type === 'question'
 
-async function readSubjects() {
-  const wanted = questions.value.map(q => q.content.subject?.item_id).filter(Boolean)
-  const have = new Map([...subjects.value].filter(([id]) => wanted.includes(id)))
-  for (const id of wanted) {
-    if (have.has(id)) continue
-    try {
-      have.set(id, (await call('item/read', { item_id: id })).item)
-    } catch (error) {
-      have.set(id, { unread: error })
-    }
+// readSubject reads what a question is about, once; a question asks for it when it is drawn.
+const asked = new Set()
+export async function readSubject(id) {
+  if (asked.has(id)) return
+  asked.add(id)
+  let item
+  try {
+    item = (await call('item/read', { item_id: id })).item
+  } catch (error) {
+    item = { unread: error }
   }
-  subjects.value = have
+  if (asked.has(id)) subjects.value = new Map(subjects.value).set(id, item)
+}
+
+// forgetSubjects forgets what has changed, or what no question is about any more.
+function forgetSubjects(gone) {
+  const kept = new Map([...subjects.value].filter(([id]) => !gone(id)))
+  for (const id of [...asked]) if (gone(id)) asked.delete(id)
+  subjects.value = kept
 }
 
 const again = refresher(load)
@@ -46,16 +54,11 @@ const again = refresher(load)
 listen(events => {
   const open = new Set(questions.value.map(q => q.item_id))
   const turns = new Set(questions.value.map(q => q.turn_id))
-  const about = new Set(subjects.value.keys())
+  const about = new Set(asked)
   for (const { method, params } of events) {
     const asking = params.content && asks({ type: params.content.type })
     if (method.startsWith('item/') && method !== 'item/delta' && (asking || open.has(params.item_id))) again()
-    if (method === 'item/updated' && about.has(params.item_id)) {
-      const left = new Map(subjects.value)
-      left.delete(params.item_id)
-      subjects.value = left
-      again()
-    }
+    if (method === 'item/updated' && about.has(params.item_id)) forgetSubjects(id => id === params.item_id)
     if (turns.has(params.turn_id) && (method === 'stream/rewind' || /^turn\/(completed|failed|interrupted)$/.test(method))) again()
   }
 })

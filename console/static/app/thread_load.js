@@ -1,7 +1,7 @@
 // Reading a thread and keeping it up to date: rows first, then events.
 import { signal, batch } from './html.js'
 import { call } from './session.js'
-import { listen, cursor } from './live.js'
+import { listen } from './live.js'
 import { Timeline } from './timeline.js'
 import { seen } from './threads.js'
 
@@ -142,6 +142,7 @@ export class Loader {
   newer() {
     if (!this.timeline?.newer) return
     return this.page('newer', async t => {
+      t.missed = false
       const page = await call('item/list', { thread_id: this.id, order: 'asc', limit: itemsPage, include_superseded: true, cursor: t.newer })
       t.takeNewer(page)
     })
@@ -152,9 +153,5 @@ export class Loader {
     if (!this.timeline?.newer) return
     this.early = []
     await this.load()
-  }
-
-  shownSeq() {
-    return this.early ? 0 : cursor.value
   }
 }

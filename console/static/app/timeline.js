@@ -43,7 +43,7 @@ export class Timeline {
     this.olderTurns = ''
     this.cursor = 0
     this.follows = true
-    this.below = 0   // entries that have come behind the held part
+    this.missed = false // an item has come behind the held part
   }
 
   // begin takes what was read: a page of items, newest first, and the newest turns.
@@ -64,7 +64,10 @@ export class Timeline {
   takeNewer(page) {
     for (const row of page.items) this.add(row)
     this.newer = page.next_cursor || ''
-    if (this.newer) this.through = page.items[page.items.length - 1]?.created_seq ?? this.through
+    const last = page.items.at(-1)?.created_seq ?? this.through
+    // One that came while the page was read may not be in it: it is asked for again.
+    if (!this.newer && this.missed) this.newer = String(last)
+    if (this.newer) this.through = last
     this.putEnds()
     while (this.entries.length > maxHeld) this.dropOldest()
   }
@@ -187,7 +190,7 @@ export class Timeline {
       entry.item = { ...row, body: grown(row.content) }
       entry.version++
     } else if (method === 'item/created') {
-      if (this.newer) this.below++
+      if (this.newer) this.missed = true
       else {
         this.add(row)
         this.trim()

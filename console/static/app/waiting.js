@@ -1,5 +1,5 @@
 // All questions that wait, the oldest first, answered in place.
-import { html } from './html.js'
+import { html, useState } from './html.js'
 import { questions, known, surplus } from './questions.js'
 import { threads, readThreads } from './threads.js'
 import { Question } from './ask.js'
@@ -7,16 +7,21 @@ import { Loading } from './parts.js'
 import { cut, oneLine } from './text.js'
 import { to } from './router.js'
 
+// first is how many are drawn before one asks for more: what each is about is read.
+const first = 20
+
 export function Waiting() {
+  const [most, setMost] = useState(first)
   if (!known.value) return html`<${Loading} />`
   const missing = questions.value.map(q => q.thread_id).filter(id => !threads.value.has(id))
   if (missing.length) readThreads(...new Set(missing))
   return html`<div class="page"><h1>Waiting for you</h1>
     ${!questions.value.length && html`<p class="quiet">Nothing waits.</p>`}
-    ${questions.value.map(q => {
+    ${questions.value.slice(0, most).map(q => {
       const t = threads.value.get(q.thread_id)
       const head = html`<p class="facts"><a href=${to('thread', q.thread_id)}>${cut(oneLine(t?.summary.title || ''), 80) || q.thread_id.slice(-8)}</a>${t ? html`<span>${oneLine(t.agent)}</span>` : null}</p>`
       return html`<${Question} key=${q.item_id} item=${q} cwd=${t?.summary.cwd} head=${head} />`
     })}
+    ${questions.value.length > most && html`<p><button type="button" onClick=${() => setMost(most + first)}>Show more (${questions.value.length - most})</button></p>`}
     ${surplus.value && html`<p class="quiet">There are more. They come when these are answered.</p>`}</div>`
 }
