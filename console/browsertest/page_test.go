@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // form is what the page is seen on.
@@ -251,7 +252,15 @@ func (p *tab) write(selector, text string) {
 // key presses a key, such as kb.Enter.
 func (p *tab) key(key string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(key))
+	for _, r := range key {
+		events := kb.Encode(r)
+		down := *events[0]
+		if len(events) == 3 { // one event with its text, so that a page can prevent both, as it can for people
+			down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+		}
+		run(p, input.DispatchKeyEvent, down)
+		run(p, input.DispatchKeyEvent, *events[len(events)-1])
+	}
 }
 
 // text is the visible text of the first element that a selector finds.
