@@ -222,21 +222,24 @@ func (p *tab) seesNot(selector, text string) {
 	p.until(fmt.Sprintf("!look.find(%s, %s)", quote(selector), quote(text)))
 }
 
-// press presses an element as a finger or a mouse does: it must be enabled, and nothing
-// may lie over it.
+// press presses an element as a finger or a mouse does: it must be enabled, stand still,
+// and nothing may lie over it. If it has moved away meanwhile, it is pressed again.
 func (p *tab) press(selector, text string) {
 	p.t.Helper()
-	find := fmt.Sprintf("look.target(%s, %s)", quote(selector), quote(text))
-	p.until(find)
-	at := read[*struct{ X, Y float64 }](p, find)
-	if at == nil {
-		p.t.Fatalf("%s %q was there, and is gone", selector, text)
+	for range 20 {
+		find := fmt.Sprintf("look.still(%s, %s)", quote(selector), quote(text))
+		p.until(find)
+		at := read[struct{ X, Y float64 }](p, "look.aim")
+		if p.form.touch {
+			p.do(chromedp.TapXY(at.X, at.Y))
+		} else {
+			p.do(chromedp.MouseClickXY(at.X, at.Y))
+		}
+		if read[bool](p, "look.wasHit()") {
+			return
+		}
 	}
-	if p.form.touch {
-		p.do(chromedp.TapXY(at.X, at.Y))
-	} else {
-		p.do(chromedp.MouseClickXY(at.X, at.Y))
-	}
+	p.t.Fatalf("%s %q cannot be pressed\n%s", selector, text, p.describe())
 }
 
 // write replaces the text of a field.

@@ -29,6 +29,7 @@ type server struct {
 	t      testing.TB
 	root   string
 	url    string
+	token  string // of the owner, if the server asks for it
 	args   []string
 	env    []string
 	cmd    *exec.Cmd
@@ -135,10 +136,10 @@ func (s *server) eventually(what string, f func() error) {
 	s.t.Fatalf("%s: it does not happen: %v", what, err)
 }
 
-// call sends a request as the server's own user and returns its result.
+// call sends a request as the owner and returns its result.
 func (s *server) call(method string, params object) object {
 	s.t.Helper()
-	result, err := s.try("", method, params)
+	result, err := s.try(s.token, method, params)
 	if err != nil {
 		s.t.Fatalf("%s: %v", method, err)
 	}

@@ -43,6 +43,28 @@ globalThis.look = {
     return on(el, box)
   },
 
+  // still returns whether a target has stood still for a frame; aim is where it is then.
+  still(selector, text) {
+    const at = look.target(selector, text)
+    const before = look.aim
+    look.aim = at && { ...at, el: look.find(selector, text), frame: look.frame }
+    if (!at || !before || before.el !== look.aim.el || before.x !== at.x || before.y !== at.y) return false
+    look.aim.frame = before.frame
+    if (look.frame < before.frame + 2) return false
+    look.hit = undefined
+    look.aim = { x: at.x, y: at.y, el: before.el, toJSON: () => at }
+    return true
+  },
+
+  // wasHit resolves to whether the press since then has reached the target.
+  async wasHit() {
+    const end = look.frame + 30 // a tap becomes a click after a moment
+    await look.until(() => look.hit !== undefined || look.frame > end)
+    const hit = look.hit === true
+    look.aim = undefined
+    return hit
+  },
+
   // wide returns what reaches beyond the side of the screen, without what scrolls in itself.
   wide() {
     const all = []
@@ -70,6 +92,15 @@ function on(el, box) {
   const seen = document.elementFromPoint(x, y)
   return seen && (el.contains(seen) || seen.contains(el) && seen.matches('label')) ? { x, y } : null
 }
+
+look.frame = 0
+const count = () => { look.frame++; requestAnimationFrame(count) }
+requestAnimationFrame(count)
+
+addEventListener('click', e => {
+  const el = look.aim?.el
+  if (el) look.hit = el.contains(e.target) || e.target.contains(el) && e.target.matches('label')
+}, true)
 
 addEventListener('securitypolicyviolation', e => {
   console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber} ${e.sample}`)
