@@ -22,13 +22,13 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{hook: kindstest.NewReceiver(t, hookSecret), slack: kindstest.NewSlack(t, "xoxb-1")}
+	w := &world{hook: kindstest.NewReceiver(t, hookSecret), slack: kindstest.NewSlack(t, "xoxb-test-token")}
 	broken := kindstest.Listen(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }))
 	config := ""
-	for name, url := range map[string]string{"hook": w.hook.URL, "broken": broken.URL, "paused": w.hook.URL, "flood": w.hook.URL} {
+	for name, url := range map[string]string{"hook": w.hook.URL, "broken": broken.URL, "flood": w.hook.URL} {
 		config += fmt.Sprintf("[bridges.%s]\nkind = \"webhook\"\nurl = %q\nallow_private = true\nsecret = %q\n", name, url+"/"+name, hookSecret)
 	}
-	config += fmt.Sprintf("[bridges.slack]\nkind = \"slack\"\napi_url = %q\nallow_private = true\ntoken = \"xoxb-1\"\n", w.slack.APIURL())
+	config += fmt.Sprintf("[bridges.slack]\nkind = \"slack\"\napi_url = %q\nallow_private = true\ntoken = \"xoxb-test-token\"\n", w.slack.APIURL())
 	w.server = serve(t, config)
 	return w
 }
@@ -38,14 +38,12 @@ func (w *world) all() {
 	w.t.Helper()
 	thread := w.thread("echo", object{"title": "The one with news"})
 	quiet := w.thread("echo", object{"title": "The quiet one"})
-	w.call("bridge/pause", object{"bridge_id": "paused"})
 	w.call("bridge/pause", object{"bridge_id": "flood"})
 	w.slack.Break("C0GENERAL", "is_archived")
 	for id, more := range map[string]object{
 		"zero":     {"bridge_id": "hook", "thread_id": quiet},
 		"steady":   {"bridge_id": "hook", "thread_id": thread},
 		"failing":  {"bridge_id": "broken", "thread_id": thread},
-		"mismatch": {"bridge_id": "paused", "thread_id": thread},
 		"backlog":  {"bridge_id": "flood", "thread_id": thread, "methods": []string{"item/created"}},
 		"disabled": {"bridge_id": "slack", "thread_id": thread, "target": object{"channel": "C0GENERAL"}},
 		"deleted":  {"bridge_id": "hook", "thread_id": thread, "on": []string{"final", "questions"}},
@@ -74,7 +72,7 @@ func (w *world) all() {
 		w.t.Fatal(err)
 	}
 	w.start()
-	w.call("bridge/resume", object{"bridge_id": "paused"})
+	w.call("subscription/create", object{"subscription_id": "mismatch", "bridge_id": "hook", "thread_id": thread, "from": "beginning"})
 	w.settled("mismatch", "held")
 	w.settled("backlog", "held")
 	w.settled("disabled", "disabled")
@@ -93,7 +91,7 @@ func (w *world) settled(id, state string) {
 			is = "held"
 		case is == "active" && cursor["last_error"] != nil:
 			is = "failing"
-		case is == "active" && cursor["last_delivery_id"] != nil && s["pending"] == nil:
+		case is == "active" && cursor["last_delivery_id"] != nil && s["pending"] == 0.0:
 			is = "steady"
 		}
 		if is != state {
