@@ -387,7 +387,7 @@ func TestATokenEndsWithItsProcess(t *testing.T) {
 			t.Errorf("%s after the end: %v, want unauthorized", c.method, refused)
 		}
 	}
-	if err := a.narrow(WithAgent(context.Background(), agent), &notify.Filter{}, nil, "thread_ids"); err == nil {
+	if err := a.narrow(WithAgent(context.Background(), agent), &notify.Filter{}, nil, nil, "thread_ids"); err == nil {
 		t.Error("a stream begins after the end")
 	}
 }

@@ -64,38 +64,52 @@ func (a *API) relate(ctx context.Context, own, threadID string) (relation, error
 
 // narrow sets which threads a stream or page carries events of: those that within
 // names and those below them; of an agent, and of a named token that is limited, only
-// its own and those below. Threads that it names must be among those; field is the
-// member of f.ThreadIDs.
-func (a *API) narrow(ctx context.Context, f *notify.Filter, within []string, field string) error {
+// its own and those below. Threads that it names, also in whole, must be among those;
+// field is the member of f.ThreadIDs.
+func (a *API) narrow(ctx context.Context, f *notify.Filter, within, whole []string, field string) error {
 	f.Within = a.members(ctx, within)
+	lists := []namedThreads{{field, f.ThreadIDs}, {"within_thread_ids", within}, {"whole_thread_ids", whole}}
 	agent, ok := AgentOf(ctx)
 	if !ok {
 		if c, ok := CredentialOf(ctx); ok {
-			return a.mayStream(ctx, c, f.ThreadIDs, field, within)
+			return a.mayStream(ctx, c, lists)
 		}
 		return nil
 	}
 	if agent.ended() {
 		return errAgentEnded()
 	}
-	if err := a.allRelated(ctx, agent, f.ThreadIDs, field); err != nil {
-		return err
+	for _, l := range lists {
+		if err := a.allRelated(ctx, agent, l); err != nil {
+			return err
+		}
 	}
-	return a.allRelated(ctx, agent, within, "within_thread_ids")
+	return nil
+}
+
+// namedThreads are the threads that a member of params names.
+type namedThreads struct {
+	member string
+	ids    []string
+}
+
+// at is what an error about one of the threads names.
+func (l namedThreads) at(i int) string {
+	if strings.HasSuffix(l.member, "s") {
+		return indexed(l.member, i)
+	}
+	return l.member
 }
 
 // allRelated refuses threads that are neither the agent's own nor below it.
-func (a *API) allRelated(ctx context.Context, agent Agent, ids []string, field string) error {
-	for i, id := range ids {
+func (a *API) allRelated(ctx context.Context, agent Agent, l namedThreads) error {
+	for i, id := range l.ids {
 		r, err := a.relate(ctx, agent.ThreadID, id)
 		if err != nil {
 			return err
 		}
 		if r == unrelated {
-			if strings.HasSuffix(field, "s") {
-				field = indexed(field, i)
-			}
-			return notAllowed(field, "an agent reads only its own thread and those below it")
+			return notAllowed(l.at(i), "an agent reads only its own thread and those below it")
 		}
 	}
 	return nil

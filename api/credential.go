@@ -126,8 +126,8 @@ func onceOnly(ctx context.Context) bool {
 }
 
 // mayStream checks the threads that the stream or page of a named token names, if it is
-// limited. field is the member of ids.
-func (a *API) mayStream(ctx context.Context, c Credential, ids []string, field string, within []string) error {
+// limited.
+func (a *API) mayStream(ctx context.Context, c Credential, lists []namedThreads) error {
 	switch {
 	case c.ended():
 		return errTokenEnded()
@@ -137,18 +137,11 @@ func (a *API) mayStream(ctx context.Context, c Credential, ids []string, field s
 		return nil
 	}
 	h := &holder{ctx, a, c}
-	for i, id := range ids {
-		name := field
-		if field == "thread_ids" {
-			name = indexed(field, i)
-		}
-		if err := h.ownsThread(name, id); err != nil {
-			return err
-		}
-	}
-	for i, id := range within {
-		if err := h.ownsThread(indexed("within_thread_ids", i), id); err != nil {
-			return err
+	for _, l := range lists {
+		for i, id := range l.ids {
+			if err := h.ownsThread(l.at(i), id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

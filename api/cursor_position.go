@@ -21,8 +21,9 @@ type StreamStart struct {
 	Filter   notify.Filter
 	Within   []string // threads: their events and those of threads below them; empty = all
 	Collapse bool
-	Summary  bool  // events come as notify.AppendSummary leaves them, without item/delta
-	AsOf     int64 // with collapse: what is superseded as of this seq is not sent
+	Summary  bool     // events come as notify.AppendSummary leaves them, without item/delta
+	Whole    []string // with Summary: threads whose events come whole all the same
+	AsOf     int64    // with collapse: what is superseded as of this seq is not sent
 }
 
 // AsOfSeq is the member as_of_seq of a stream: nil without collapse.
@@ -94,7 +95,7 @@ func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, erro
 		}
 		at.After, at.Given = c.LastSequence, true
 	}
-	if err := a.narrow(ctx, &at.Filter, at.Within, "thread_ids"); err != nil {
+	if err := a.narrow(ctx, &at.Filter, at.Within, at.Whole, "thread_ids"); err != nil {
 		return Position{}, err
 	}
 	head := a.Head()

@@ -77,7 +77,7 @@ func shapeOf(t reflect.Type) *shape {
 		switch name {
 		case "thread_id":
 			s.ids[idThread] = f.Index
-		case "thread_ids", "within_thread_ids":
+		case "thread_ids", "within_thread_ids", "whole_thread_ids":
 			s.threads = append(s.threads, memberAt{f.Index, name})
 		case "turn_id":
 			s.ids[idTurn] = f.Index

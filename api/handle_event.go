@@ -47,6 +47,7 @@ type EventListParams struct {
 	Methods  []string      `json:"methods,omitzero"`
 	Collapse Collapse      `json:"collapse,omitzero"`
 	Content  StreamContent `json:"content,omitzero"`
+	Whole    []string      `json:"whole_thread_ids,omitzero"`
 	Extra
 }
 
@@ -97,11 +98,14 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if err := CheckWithin(p.Within); err != nil {
 		return EventListResult{}, err
 	}
-	if err := h.api.narrow(ctx, &filter, p.Within, "thread_id"); err != nil {
+	if err := CheckWhole(p.Whole, summary); err != nil {
+		return EventListResult{}, err
+	}
+	if err := h.api.narrow(ctx, &filter, p.Within, p.Whole, "thread_id"); err != nil {
 		return EventListResult{}, err
 	}
 	page, err := h.api.Reader.Page(ctx, notify.Query{
-		After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse, Summary: summary,
+		After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse, Summary: summary, Whole: p.Whole,
 	})
 	if err != nil {
 		return EventListResult{}, err
@@ -110,7 +114,9 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 		return EventListResult{}, err
 	}
 	if summary {
-		page.Summarize()
+		if err := page.Summarize(p.Whole...); err != nil {
+			return EventListResult{}, err
+		}
 	}
 	at := Position{LogID: h.api.LogID, First: page.First, Latest: page.Latest}
 	if err := checkPosition(*p.AfterSeq, at); err != nil {
@@ -148,6 +154,15 @@ func FilterOf(threadIDs, methods []string) (notify.Filter, error) {
 
 // CheckWithin checks within_thread_ids. A thread need not exist yet, as in thread_ids.
 func CheckWithin(ids []string) error { return checkThreadIDs("within_thread_ids", ids) }
+
+// CheckWhole checks whole_thread_ids. A thread need not exist yet, as in thread_ids.
+func CheckWhole(ids []string, summary bool) error {
+	const field = "whole_thread_ids"
+	if len(ids) > 0 && !summary {
+		return Invalid(field, "not_summary", "only with content %s: without it all events come whole", StreamSummary)
+	}
+	return checkThreadIDs(field, ids)
+}
 
 func checkThreadIDs(field string, ids []string) error {
 	for i, id := range ids {

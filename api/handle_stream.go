@@ -16,6 +16,7 @@ type StreamSubscribeParams struct {
 	Methods   []string      `json:"methods,omitzero"`
 	Collapse  Collapse      `json:"collapse,omitzero"`
 	Content   StreamContent `json:"content,omitzero"`
+	Whole     []string      `json:"whole_thread_ids,omitzero"`
 	Extra
 }
 
@@ -46,7 +47,10 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 	if err := CheckWithin(p.Within); err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	start := StreamStart{LogID: p.LogID, Filter: filter, Within: p.Within, Collapse: collapse, Summary: summary}
+	if err := CheckWhole(p.Whole, summary); err != nil {
+		return StreamSubscribeResult{}, err
+	}
+	start := StreamStart{LogID: p.LogID, Filter: filter, Within: p.Within, Collapse: collapse, Summary: summary, Whole: p.Whole}
 	if p.AfterSeq != nil {
 		if *p.AfterSeq < 0 {
 			return StreamSubscribeResult{}, InvalidCursor("after_seq", "a seq is not negative")

@@ -45,6 +45,31 @@ func paramsOf(list []*message) (params []object) {
 	return params
 }
 
+// mustBeWhole asserts that what came is every event, as another stream has sent it.
+func (w *worked) mustBeWhole(p *probe, what string, got []object) {
+	p.must(len(got) == len(w.all), "%s gave %d events of the whole thread, want %d", what, len(got), len(w.all))
+	for i, m := range w.all {
+		p.must(reflect.DeepEqual(map[string]any(got[i]), map[string]any(m.args())), "%s: %s is %v, want %v", what, m.method, got[i], m.args())
+	}
+}
+
+// listed are the events of the thread in event/list of summaries, with threads that
+// are whole.
+func (w *worked) listed(p *probe, whole ...any) (got []object) {
+	for after := w.from; after < w.to; {
+		r := p.call(p.http(), "event/list", obj{"after_seq": after, "limit": 3, "thread_id": w.thread, "content": "summary", "whole_thread_ids": whole})
+		for _, e := range r.objs("events") {
+			if int64(e.num("seq")) <= w.to {
+				got = append(got, e.obj("params"))
+			}
+		}
+		next := int64(r.num("next_after_seq"))
+		p.must(next > after, "next_after_seq stays at %d", next)
+		after = next
+	}
+	return got
+}
+
 // mustSummarize asserts that what came is the summary of the whole events.
 func (w *worked) mustSummarize(p *probe, what string, got []object) {
 	whole := slices.DeleteFunc(slices.Clone(w.all), func(m *message) bool { return m.method == "item/delta" })
@@ -92,19 +117,26 @@ func contentChecks() []check {
 		}},
 		{id: "content.event_list", sentence: "event/list with content summary gives the same summaries; next_after_seq passes deltas.", source: srcStreams, needs: needEcho, run: func(p *probe) {
 			w := p.work(p.duplex(""))
-			var got []object
-			for after := w.from; after < w.to; {
-				r := p.call(p.http(), "event/list", obj{"after_seq": after, "limit": 3, "thread_id": w.thread, "content": "summary"})
-				for _, e := range r.objs("events") {
-					if int64(e.num("seq")) <= w.to {
-						got = append(got, e.obj("params"))
-					}
-				}
-				next := int64(r.num("next_after_seq"))
-				p.must(next > after, "next_after_seq stays at %d", next)
-				after = next
+			w.mustSummarize(p, "event/list", w.listed(p))
+		}},
+		{id: "content.whole", sentence: "Beside content=summary whole_thread_id sends all events of a thread as they are, replayed and live, and of others still summaries.", source: srcStreams, needs: needEcho, run: func(p *probe) {
+			a := p.work(p.duplex(""))
+			query := "?" + url.Values{"content": {"summary"}, "whole_thread_id": {a.thread, "nobody", a.thread}, "after_seq": {itoa(a.from)}}.Encode()
+			all := []*received{p.listen(query).received, p.events(query).received, p.duplex(query).received}
+			subscribed := p.duplex("?thread_id=nobody")
+			subscribed.summaries.Store(true)
+			p.call(subscribed, "stream/subscribe", obj{"content": "summary", "whole_thread_ids": []any{a.thread}, "after_seq": a.from})
+			d := p.duplex("")
+			b := p.work(d) // live on all of these streams
+			turn := p.turn(d, a.thread, "/deltas 5 5").str("turn_id")
+			a.to = d.completed(turn).seq()
+			a.all = append(a.all, a.received(d.received)...)
+			for _, in := range append(all, subscribed.received) {
+				a.mustBeWhole(p, in.name, paramsOf(a.received(in)))
+				b.mustSummarize(p, in.name, paramsOf(b.received(in)))
 			}
-			w.mustSummarize(p, "event/list", got)
+			a.mustBeWhole(p, "event/list", a.listed(p, "nobody", a.thread))
+			b.mustSummarize(p, "event/list", b.listed(p, a.thread))
 		}},
 		{id: "content.live", sentence: "A live stream of summaries sends what another stream sends whole; a cursor of one continues the other.", source: srcStreams, needs: needEcho, run: func(p *probe) {
 			live := p.listen("?content=summary")

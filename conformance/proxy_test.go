@@ -141,13 +141,18 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 			q := r.URL.Query()
 			q.Del("content")
 			r.URL.RawQuery = q.Encode()
-		}}, "content.*", []string{"content.live", "content.streams", "content.unknown"}},
+		}}, "content.*", []string{"content.live", "content.streams", "content.unknown", "content.whole", "content.whole_alone"}},
+		"threads that are whole are not read": {meddler{request: func(r *http.Request) {
+			q := r.URL.Query()
+			q.Del("whole_thread_id")
+			r.URL.RawQuery = q.Encode()
+		}}, "content.*", []string{"content.whole", "content.whole_alone"}},
 		"summaries have deltas": {meddler{line: func(r *http.Request, _ int, line []byte) []byte {
 			if r.URL.Query().Has("content") && has(line, `"turn/completed"`) {
 				return append(bytes.Replace(line, []byte("turn/completed"), []byte("item/delta"), 1), line...)
 			}
 			return line
-		}}, "content.*", []string{"content.live", "content.streams"}},
+		}}, "content.*", []string{"content.live", "content.streams", "content.whole"}},
 		"SSE without ids": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			if bytes.HasPrefix(line, []byte("id:")) {
 				return nil

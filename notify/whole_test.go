@@ -38,6 +38,12 @@ func (s *sent) read(t *rapid.T, tail *notify.Tail) {
 	}
 }
 
+// only has the threads of a list.
+type only []string
+
+// Has implements notify.Members.
+func (m only) Has(_ context.Context, id string) (bool, error) { return slices.Contains(m, id), nil }
+
 // merged is what a page sees that follows some threads whole and all in summaries: of
 // those threads what the whole stream has sent, of the others what the other has.
 func merged(whole, summaries *sent, isWhole func(seq int64) bool) (frames []string) {
@@ -68,6 +74,7 @@ func TestAStreamWithWholeThreadsIsTheMergeOfTwo(t *testing.T) {
 			ThreadIDs: rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b", "a"}}).Draw(t, "threads"),
 			Methods:   rapid.SampledFrom([][]string{nil, nil, {"item/*"}, {notify.TurnStarted}}).Draw(t, "methods"),
 		}
+		filter.Within = rapid.SampledFrom([]notify.Members{nil, nil, only{"a"}, only{"b", ""}}).Draw(t, "within")
 		collapse := rapid.Bool().Draw(t, "collapse")
 		commit := func() { tail.Publish(l.unit()) }
 		for range rapid.IntRange(0, 20).Draw(t, "before") {

@@ -136,7 +136,8 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 			break
 		}
 		e := m.events[seq-1]
-		if q.Filter.Match(e.ThreadID, e.Method) && !leavesOut(&e) {
+		brief := q.Summary && !slices.Contains(q.Whole, e.ThreadID)
+		if q.Filter.Match(e.ThreadID, e.Method) && !leavesOut(&e) && !(brief && e.Method == notify.ItemDelta) {
 			if len(p.Events) == q.MaxEvents || len(p.Events) > 0 && size+len(e.Params) > q.MaxBytes {
 				p.More = true
 				break

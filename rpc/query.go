@@ -13,7 +13,7 @@ import (
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
 func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
-	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "within_thread_id", "method", "collapse", "content"); bad != nil {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "within_thread_id", "method", "collapse", "content", "whole_thread_id"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
@@ -31,6 +31,10 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	}
 	if at.Summary, bad = optionOf(q["content"], "content", api.StreamSummary); bad != nil {
 		return nil, bad
+	}
+	at.Whole = q["whole_thread_id"]
+	if err := api.CheckWhole(at.Whole, at.Summary); err != nil {
+		return nil, ofQuery(err.(*api.Error))
 	}
 	switch c := q["consumer"]; {
 	case len(c) > 1:

@@ -74,7 +74,7 @@ func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
 		c.Collapse()
 	}
 	if at.Summary {
-		c.Summarize()
+		c.Summarize(at.Whole...)
 	}
 	return c
 }

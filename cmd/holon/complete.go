@@ -35,7 +35,7 @@ func (g *globals) completeNames(cmd *cobra.Command) {
 		}
 	}
 	for flag, kind := range map[string]*nameKind{
-		"thread": &threadNames, "parent": &threadNames, "owner": &threadNames, "thread-id": &threadNames, "turn": &turnNames, "after-turn": &turnNames,
+		"thread": &threadNames, "parent": &threadNames, "owner": &threadNames, "thread-id": &threadNames, "within": &threadNames, "whole": &threadNames, "turn": &turnNames, "after-turn": &turnNames,
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// It fails only for a flag that is not there.

@@ -22,6 +22,7 @@ type childFeed struct {
 
 	apart   []string // threads whose events are shown anyway
 	summary bool     // own brings summaries
+	whole   []string // but of these threads not
 
 	found *feed             // the first events of all turns
 	own   *feed             // of the threads of child turns; nil if there are none
@@ -130,7 +131,7 @@ func (f *childFeed) follow() {
 	}
 	after := slices.Min(slices.Collect(maps.Values(f.seen)))
 	f.own = startFeed(f.ctx, f.client, client.Options{
-		AfterSeq: &after, ThreadIDs: slices.Sorted(maps.Keys(f.seen)), Methods: childEvents, Summary: f.summary, RetryFirst: true,
+		AfterSeq: &after, ThreadIDs: slices.Sorted(maps.Keys(f.seen)), Methods: childEvents, Summary: f.summary, WholeThreadIDs: f.whole, RetryFirst: true,
 	})
 }
 

@@ -34,6 +34,7 @@ plain lines a marker says what is superseded. show changes nothing.
 
 --within follows a thread and all that are below it, also those that start later.
 --content summary leaves out what agents print: of each item its type and title.
+--whole keeps it for one thread of them.
 
 -o jsonl prints every notification exactly as received, one per line, superseded
 ones too unless --superseded=hide asks the server to leave them out.
@@ -49,6 +50,7 @@ Use a name with the same --thread, --within and --method each time.
   holon watch --consumer laptop               everything since the last time
   holon watch --thread thread_… --method 'item/*'
   holon watch --within thread_… --content summary
+  holon watch --content summary --whole thread_…
   holon watch --after 0 --limit 100 -o jsonl`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +70,9 @@ Use a name with the same --thread, --within and --method each time.
 			if options.Summary = content == contentSummary; content != "" && !options.Summary {
 				return usagef("--content %s: give %s, or leave it out for all", content, contentSummary)
 			}
+			if len(options.WholeThreadIDs) > 0 && !options.Summary {
+				return usagef("--whole: give --content %s with it; without it all threads are whole", contentSummary)
+			}
 			mode, err := supersededMode(superseded, format)
 			if err != nil {
 				return err
@@ -82,6 +87,9 @@ Use a name with the same --thread, --within and --method each time.
 				return err
 			}
 			if options.WithinThreadIDs, err = find.followed(options.WithinThreadIDs); err != nil {
+				return err
+			}
+			if options.WholeThreadIDs, err = find.followed(options.WholeThreadIDs); err != nil {
 				return err
 			}
 			if mode == timeline.Hide {
@@ -106,6 +114,7 @@ Use a name with the same --thread, --within and --method each time.
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
 	flags.StringArrayVar(&options.WithinThreadIDs, "within", nil, "only this thread and those below it; repeatable")
 	flags.StringVar(&content, "content", "", "summary: without what agents print")
+	flags.StringArrayVar(&options.WholeThreadIDs, "whole", nil, "with --content summary: this thread whole all the same; repeatable")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
 	flags.StringVar(&consumer, "consumer", "", "start after the cursor of this name, and advance it")
@@ -182,7 +191,7 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 	var children *childFeed
 	if format == "text" && len(options.ThreadIDs) > 0 && len(options.WithinThreadIDs) == 0 {
 		children = startChildFeed(ctx, c, options.AfterSeq, func(threadID, _ string) bool { return slices.Contains(options.ThreadIDs, threadID) })
-		children.apart, children.summary = options.ThreadIDs, options.Summary
+		children.apart, children.summary, children.whole = options.ThreadIDs, options.Summary, options.WholeThreadIDs
 		defer children.end()
 	}
 	f.keeper = k

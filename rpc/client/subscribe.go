@@ -57,6 +57,9 @@ type Options struct {
 	// messages to their beginning: items that Follow folds have no text. A server that
 	// sends none refuses (capabilities.content of initialize).
 	Summary bool
+	// WholeThreadIDs are threads whose events come whole all the same, deltas included.
+	// They need Summary: without it the server refuses them.
+	WholeThreadIDs []string
 	// OnState is called with every change of the connection, on the goroutine
 	// of Run.
 	OnState func(State)
@@ -234,7 +237,7 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 
 // query is where to start and what to send.
 func (s *Subscription) query() url.Values {
-	query := url.Values{"thread_id": s.options.ThreadIDs, "within_thread_id": s.options.WithinThreadIDs, "method": s.options.Methods}
+	query := url.Values{"thread_id": s.options.ThreadIDs, "within_thread_id": s.options.WithinThreadIDs, "method": s.options.Methods, "whole_thread_id": s.options.WholeThreadIDs}
 	if s.options.Collapse {
 		query.Set("collapse", "superseded")
 	}

@@ -166,12 +166,13 @@ func TestGapIsAskedForAgainThenReported(t *testing.T) {
 
 func TestFilteredStreamMaySkipSeqs(t *testing.T) {
 	for query, options := range map[string]Options{
-		"thread_id=thread_a":                             {ThreadIDs: []string{"thread_a"}},
-		"method=turn%2F%2A":                              {Methods: []string{"turn/*"}},
-		"within_thread_id=thread_a&within_thread_id=b":   {WithinThreadIDs: []string{"thread_a", "b"}},
-		"collapse=superseded":                            {Collapse: true},
-		"content=summary":                                {Summary: true},
-		"content=summary&thread_id=a&within_thread_id=b": {Summary: true, ThreadIDs: []string{"a"}, WithinThreadIDs: []string{"b"}},
+		"thread_id=thread_a":                                  {ThreadIDs: []string{"thread_a"}},
+		"method=turn%2F%2A":                                   {Methods: []string{"turn/*"}},
+		"within_thread_id=thread_a&within_thread_id=b":        {WithinThreadIDs: []string{"thread_a", "b"}},
+		"collapse=superseded":                                 {Collapse: true},
+		"content=summary":                                     {Summary: true},
+		"content=summary&whole_thread_id=a&whole_thread_id=b": {Summary: true, WholeThreadIDs: []string{"a", "b"}},
+		"content=summary&thread_id=a&within_thread_id=b":      {Summary: true, ThreadIDs: []string{"a"}, WithinThreadIDs: []string{"b"}},
 	} {
 		asked := ""
 		log := &fakeLog{logID: "log", events: 9, heartbeat: 15, spoil: func(_ int, s *fakeStream) {
