@@ -213,6 +213,49 @@ func tokenChecks() []check {
 			again := p.call(c, "token/revoke", obj{"name": t.name})
 			p.must(again.str("token.revoked_at") == r.str("token.revoked_at"), "a second revocation answers %s", encode(again))
 		}},
+		{id: "token.console", sentence: "A code opens initialize and, once, signin/create; the console token that it makes may do no more than the code says, makes no codes, and ends with its parent or by a sign-out.", source: srcToken, run: func(p *probe) {
+			parent := p.token("respond", nil)
+			made := p.call(parent, "signin/code", obj{})
+			p.mustTime(made, "the code", "expires_at")
+			code := &token{p: p, name: made.str("name"), text: made.str("code")}
+			info := p.call(code, "initialize", nil)
+			p.must(info.str("token.name") == code.name && info.str("token.parent") == parent.name && info.str("token.role") == "read" && info.obj("token").has("code"), "initialize with a code says %s", encode(info.obj("token")))
+			code.forbid("code", "thread/list", obj{})
+			for _, path := range []string{"/rpc/stream", "/events", "/metrics"} {
+				r := p.peek(ask{verb: "GET", path: path, header: code.header()})
+				p.must(r.status == 403, "a code got status %d at %s, want 403", r.status, path)
+			}
+			signIn := func(from *token) *token {
+				r := p.call(from, "signin/create", obj{})
+				p.must(r.str("token.parent") == parent.name && r.isTime("token.expires_at") && len(r.str("secret")) >= 32, "the console token is %s", encode(r.obj("token")))
+				return &token{p: p, name: r.str("token.name"), text: r.str("secret"), made: r}
+			}
+			console, own := signIn(code), signIn(parent)
+			code.isShut()
+			p.must(console.name == code.name && console.made.str("token.role") == "read" && own.made.str("token.role") == "respond", "the roles are %q and %q", console.made.str("token.role"), own.made.str("token.role"))
+			p.call(console, "thread/list", obj{})
+			console.forbid("role", "inbox/ack", obj{"thread_id": p.nonce("thread"), "all": true, "as_of_seq": 1})
+			console.forbid("console", "signin/code", obj{})
+			console.forbid("console", "signin/create", obj{})
+			parent.forbid("role", "signin/code", obj{"role": "work"})
+			current := 0
+			for _, o := range p.pages("signin/list", "signins", obj{}, 100) {
+				if o.str("parent") == parent.name {
+					current++
+				}
+			}
+			p.must(current == 2, "signin/list has %d of the two", current)
+			streams := []*received{p.listen("", console.header()...).received, p.listen("", own.header()...).received}
+			for _, in := range streams {
+				in.opened()
+			}
+			p.call(own, "signin/delete", obj{"name": console.name})
+			streams[0].mustEnd("the sign-out")
+			console.isShut()
+			p.call(p.http(), "token/revoke", obj{"name": parent.name})
+			streams[1].mustEnd("the end of its parent")
+			own.isShut()
+		}},
 		{id: "token.expires", sentence: "A token that expires opens nothing, and its streams end.", source: srcToken, needs: background, run: func(p *probe) {
 			t := p.token("read", obj{"expires_in_seconds": 1})
 			l := p.listen("", t.header()...)

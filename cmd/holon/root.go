@@ -61,6 +61,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	}
 	add(groupWork,
 		newTopCommand(g),
+		newOpenCommand(g),
 		newRunCommand(g),
 		newChatCommand(g),
 		newAttachCommand(g),
