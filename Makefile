@@ -62,12 +62,12 @@ lint:
 	$(GO) tool staticcheck ./...
 
 .PHONY: generate
-generate: ## Write docs/protocol.md and docs/openrpc.json anew
+generate: ## Write docs/protocol.md, docs/openrpc.json and clients/js/types.d.ts anew
 	$(GO) generate ./...
 
 .PHONY: generated
 generated: generate
-	@git diff --exit-code -- docs/protocol.md docs/openrpc.json || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
+	@git diff --exit-code -- docs/protocol.md docs/openrpc.json clients/js/types.d.ts || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
 
 .PHONY: conformance
 conformance: build ## Run the conformance suite against a server of this build

@@ -1,5 +1,5 @@
-// Command gen writes the documents that are made from the tables of package
-// api: docs/protocol.md and docs/openrpc.json. Run it by go generate ./api.
+// Command gen writes what is made from the tables of package api: docs/protocol.md,
+// docs/openrpc.json and the types of the JavaScript client. Run it by go generate ./api.
 package main
 
 import (
@@ -13,10 +13,25 @@ import (
 )
 
 func main() {
-	if err := write(filepath.Join("..", "docs")); err != nil {
+	err := write(filepath.Join("..", "docs"))
+	if err == nil {
+		err = writeTypes(filepath.Join("..", "clients", "js", "types.d.ts"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
+}
+
+func writeTypes(path string) error {
+	types, err := api.TypeScript()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(types), 0o644); err != nil {
+		return fmt.Errorf("write the types: %w", err)
+	}
+	return nil
 }
 
 func write(docs string) error {

@@ -27,11 +27,11 @@ export class Stream {
   #logID
   #latest
   #began
-  #lineError
+  #error // why the connection was lost, or the stream ended
 
   #connection
-  #stopped = false
-  #wake = new AbortController() // ends the wait for the next attempt
+  #stop = new AbortController()
+  #wake = new AbortController() // ends a wait for the next attempt
   #opened = false // whether any connection was ever opened
   #attempt = 0
   #gapAt = -1 // the seq before the last gap seen
@@ -61,11 +61,7 @@ export class Stream {
 
   /** close ends the stream and its connection at once; the loop then ends without an error. */
   close() {
-    if (this.#stopped) return
-    this.#stopped = true
-    this.#connection?.close()
-    this.#wake.abort()
-    this.#tell('off')
+    this.#end(undefined)
   }
 
   /** retryNow makes the next attempt at once. A wait that the server itself wants is kept. */
@@ -76,6 +72,18 @@ export class Stream {
   [Symbol.asyncIterator]() {
     this.#iterator ??= this.#run()
     return this.#iterator
+  }
+
+  get #stopped() {
+    return this.#stop.signal.aborted
+  }
+
+  #end(error) {
+    if (this.#stopped) return
+    this.#stop.abort()
+    this.#connection?.close()
+    this.#error = error
+    this.#tell('off')
   }
 
   async *#run() {
@@ -112,8 +120,7 @@ export class Stream {
   }
 
   async #open() {
-    if (this.#lostAt === undefined) this.#tell('connecting')
-    else this.#tell('reconnecting')
+    this.#tell(this.#lostAt === undefined ? 'connecting' : 'reconnecting')
     await this.#connection.open(this.#query())
     if (!this.#stopped) this.#tell('waiting')
   }
@@ -122,17 +129,19 @@ export class Stream {
   async #lost(error, connected) {
     const { clock } = this.#transport
     if (!this.#heals(error)) {
-      this.#lineError = error
+      this.#end(error)
       throw error
     }
+    this.#error = error
     if (clock.now() - connected >= steadyAfter) this.#attempt = 0
     this.#attempt++
     this.#lostAt ??= new Date(clock.now())
     const wanted = error.retry_after_ms
     const wait = Math.max(backoff(this.#attempt, clock), wanted)
     this.#wake = new AbortController()
-    const waited = pause(wait, clock, { signals: [this.#wake.signal], online: wanted === 0 })
-    this.#tell('reconnecting', error, new Date(clock.now() + wait))
+    const signals = [this.#stop.signal, wanted > 0 ? undefined : this.#wake.signal]
+    const waited = pause(wait, clock, { signals, online: wanted === 0 })
+    this.#tell('reconnecting', new Date(clock.now() + wait))
     await waited
   }
 
@@ -202,7 +211,7 @@ export class Stream {
     this.#advance(params.after_seq)
     this.#began ??= this.#cursor
     this.#opened = true
-    this.#lostAt = undefined
+    this.#lostAt = this.#error = undefined
     if (!(this.#latest > params.latest_seq)) this.#latest = params.latest_seq
     this.#tell('connected')
   }
@@ -223,7 +232,7 @@ export class Stream {
     if (this.#latest === undefined || seq > this.#latest) this.#latest = seq
   }
 
-  #tell(state, error = state === 'off' ? this.#lineError : undefined, retryAt) {
+  #tell(state, retryAt) {
     if (state !== this.#state) {
       this.#state = state
       this.#since = new Date(this.#transport.clock.now())
@@ -233,7 +242,7 @@ export class Stream {
     const told = {
       state,
       since: state === 'reconnecting' ? this.#lostAt : this.#since,
-      error,
+      error: this.#error,
       attempt: this.#attempt,
       retry_at: retryAt,
       began_at: this.#began,
