@@ -466,8 +466,8 @@ class Client:
         """Sends one request and returns its result. It raises HolonError, Offline or WrongServer.
 
         With key the request has that idempotency_key, or, with key=True, one of its
-        own. It is then repeated with growing waits while nobody answers or the server
-        is starting or stopping, for `patience` seconds, and changes something once.
+        own. It is then repeated with growing waits while nobody answers, or the server
+        is starting or stopping, for `patience` seconds, and takes effect once.
         Without a key it is sent once: after Offline it may have taken effect or not.
 
         timeout is for how many seconds an answer is waited for: give more than a
@@ -475,7 +475,7 @@ class Client:
         """
         params = dict(params or {})
         if key:
-            params["idempotency_key"] = str(uuid.uuid4()) if key is True else key
+            params["idempotency_key"] = key if key is not True else params.get("idempotency_key") or str(uuid.uuid4())
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         body = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
         until, attempt = time.monotonic() + self._patience, 0
@@ -483,7 +483,7 @@ class Client:
             try:
                 return self._once(method, body, timeout)
             except HolonError as e:
-                if not key or not (isinstance(e, Offline) or e.kind == "unavailable"):
+                if not key or not (isinstance(e, Offline) or e.kind in ("unavailable", "http_502", "http_504")):
                     raise
                 attempt += 1
                 wait = max(_backoff(attempt, self._near()), e.retry_after)
@@ -774,13 +774,13 @@ class Stream:
         """Yields the events of one connection, and ends by raising why it ended."""
         endpoint = self._client._endpoint()
         connection = _connect(endpoint)
-        response, limit = None, _OPENED_SECONDS
+        response = None
         self._sock = sock = connection.sock
         try:
             if self._closing.is_set():
                 return
             path = "/rpc/stream?" + urllib.parse.urlencode(self._query + self._position())
-            response = _exchange(connection, endpoint, "GET", path, None, limit)
+            response = _exchange(connection, endpoint, "GET", path, None, _OPENED_SECONDS)
             self._expect_stream(response, endpoint)
             for line in _lines(response):
                 message = _json(line)
@@ -791,8 +791,7 @@ class Stream:
                 if method == "stream/opened":
                     beat = params.get("heartbeat_seconds")
                     if isinstance(beat, (int, float)) and beat > 0:
-                        limit = beat * _HEARTBEATS_MISSED
-                        sock.settimeout(limit)
+                        sock.settimeout(beat * _HEARTBEATS_MISSED)
                     self._on_opened(params, endpoint)
                 elif method in ("stream/heartbeat", "stream/closing"):
                     self._on_control(method, params)
@@ -801,7 +800,7 @@ class Stream:
                     self._opened, self._attempt = True, 0
                     self._advance(params["seq"])
         except socket.timeout as e:
-            raise Offline(f"nothing came for {limit:g} s, not even a heartbeat", "silent") from e
+            raise Offline(f"nothing came for {sock.gettimeout():g} s, not even a heartbeat", "silent") from e
         except (OSError, http.client.HTTPException) as e:
             raise Offline(f"the connection to {endpoint.url} broke: {_why(e)}") from e
         finally:

@@ -156,6 +156,23 @@ class Folding(unittest.TestCase):
         self.assertFalse(markers.stale([("", 1), ("a", 2)], 5))
         self.assertEqual((markers.hides(lineage), markers.hides([])), (4, None))
 
+    def test_the_lowest_bound_of_a_steps_markers_counts(self):
+        two = [Marker(0, "", "t", "", 5, 10, ""), Marker(0, "", "t", "", 3, 2, "")]
+        for order in (two, two[::-1]):
+            markers = Markers()
+            for marker in order:
+                markers.add(marker)
+            self.assertEqual([markers.hides([("", epoch)]) for epoch in (1, 4, 5)], [2, 10, None])
+
+    def test_a_superseded_item_is_as_it_was_before(self):
+        view, first = View(), [{"step": "", "epoch": 1}]
+        view.apply(event(1, "item/created", item_id="i", lineage=first, content={"type": "reasoning", "text": "a"}))
+        view.apply(event(2, "item/delta", item_id="i", lineage=first, delta={"text": "b"}, offset=1))
+        view.apply(event(3, "stream/rewind", step="", new_epoch=2, superseded_after_seq=1))
+        view.apply(event(4, "stream/rewind", step="", new_epoch=2, superseded_after_seq=0))
+        item, = view.turn("t").superseded()
+        self.assertEqual((item.text, item.live, item.updated_seq), ("a", False, 1))
+
     def test_events_of_a_turn_are_live_or_superseded(self):
         view, first, second = View(), [{"step": "", "epoch": 1}], [{"step": "", "epoch": 2}]
         view.apply(event(1, lineage=first))
@@ -345,7 +362,10 @@ class Streams(WithServer):
 
     def test_repeated_events_come_once(self):
         fake = self.serve(9, spoil=lambda n, s: setattr(s, "repeat", True))
-        self.assertEqual(self.take(fake.client().stream(0), 9), list(range(1, 10)))
+        for filters in ({}, {"thread_ids": ["a"]}):
+            states = []
+            self.assertEqual(self.take(fake.client().stream(0, on_state=states.append, **filters), 9), list(range(1, 10)))
+            self.assertEqual([s.state for s in states], ["connected"])
 
     def test_the_cursor_moves_when_the_next_event_is_asked_for(self):
         fake = self.serve(3)
@@ -367,7 +387,7 @@ class Streams(WithServer):
         fake = self.serve(2, heartbeat=0.02, spoil=lambda n, s: setattr(s, "silent", n == 1))
         states = []
         self.assertEqual(self.take(fake.client().stream(0, on_state=states.append), 2), [1, 2])
-        self.assertEqual([s.error.kind for s in states if s.error], ["silent"])
+        self.assertEqual([s.error.message for s in states if s.error], ["nothing came for 0.05 s, not even a heartbeat"])
 
     def test_time_that_the_program_takes_is_no_silence(self):
         fake = self.serve(3, heartbeat=0.02)
@@ -413,7 +433,7 @@ class Streams(WithServer):
 
     def test_what_cannot_heal_ends_it(self):
         for status, kind in ((410, "cursor_expired"), (409, "cursor_ahead"), (409, "log_changed"), (401, "unauthorized"), (403, "forbidden"), (400, "invalid_params")):
-            fake = self.serve(1, spoil=lambda n, s: setattr(s, "refuse", (status, kind) if n == 2 else None) or setattr(s, "cut_at", 999))
+            fake = self.serve(1)
             fake.spoil = lambda n, s: setattr(s, "refuse", (status, kind)) if n == 2 else setattr(s, "closing", {"code": "internal", "reconnect": True})
             stream = fake.client().stream(0)
             next(stream)
@@ -516,16 +536,15 @@ class Requests(WithServer):
                 handler.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"jsonrpc":')
                 return handler.cut()
             if n == 3:
-                return handler.reply(503, b"starting")
+                return handler.reply(502, b"<html>")
             if n == 4:
                 return {"error": {"code": -32000, "message": "stopping", "data": {"kind": "unavailable", "retryable": True, "retry_after_ms": 1}}}
             return {"result": request["params"]}
-        for key in (True, "mine"):
+        for params, key, own in (({"a": 1}, True, False), ({"a": 1}, "mine", True), ({"a": 1, "idempotency_key": "mine"}, True, True)):
             fake = self.serve(answer=answer)
-            result = fake.client().call("m", {"a": 1}, key)
+            result = fake.client().call("m", params, key)
             keys = {request["params"]["idempotency_key"] for request in fake.requests}
-            self.assertEqual((len(fake.requests), len(keys), result["a"]), (5, 1, 1))
-            self.assertEqual(keys == {"mine"}, key == "mine")
+            self.assertEqual((len(fake.requests), len(keys), result["a"], keys == {"mine"}), (5, 1, 1, own))
 
     def test_without_a_key_it_is_sent_once(self):
         fake = self.serve(answer=lambda n, request, handler: handler.cut())
@@ -630,6 +649,9 @@ class Tokens(WithServer):
             with mock.patch.dict(os.environ, {"HOLON_DATA": self.data}):
                 self.assertEqual(self.found(url, **options)[1], want, url)
 
+        with mock.patch.dict(os.environ, {"HOLON_URL": "http://127.0.0.1:9"}):
+            self.assertEqual(self.found(data=self.data), ("http://127.0.0.1:9", ""), "the URL was not given with the directory")
+
     def test_the_token_of_the_environment(self):
         agent = "holon_agent_x"
         for variables, url, want in (
@@ -712,6 +734,8 @@ class Tokens(WithServer):
                         self.assertEqual(holon._accepted_by(c), os.geteuid())
                     with self.assertRaises(OSError):
                         holon._accepted_by(c)
+                    with self.assertRaises(OSError), mock.patch.object(holon, "_tcp_peer", lambda sock: os.geteuid()):
+                        holon._accepted_by(c)  # its port may belong to another program by now
 
     @unittest.skipUnless(sys.platform.startswith("linux") and os.geteuid() == 0, "NOT TESTED: only root can listen as another user")
     def test_a_program_of_another_user_gets_nothing(self):
