@@ -20,6 +20,7 @@ no proxy of the environment, and it does not read the command's configuration fi
 """
 
 import errno
+import functools
 import hashlib
 import http.client
 import ipaddress
@@ -287,7 +288,7 @@ def _server_of(directory, named):
 def _alive(record):
     """Tells whether the process of a server.json still runs, and not another of its number."""
     pid = record.get("pid")
-    if type(pid) is not int or pid <= 0:
+    if type(pid) is not int or pid <= 0 or os.name != "posix":
         return False
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
@@ -324,6 +325,8 @@ def _token_of(directory):
 def _profile(url):
     """What `holon login` has kept for this URL: token and ca; {} if there is nothing."""
     config = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.name != "posix":
+        return {}
     if not os.path.isabs(config):
         home = os.environ.get("HOME", "")
         if not home:
@@ -357,7 +360,7 @@ def _check_peer(endpoint, sock):
     of Linux says whose socket the other end is; other systems do not, and nothing is
     checked there: let the server listen on a unix socket in a directory of your own.
     """
-    unix = sock.family == socket.AF_UNIX
+    unix = sock.family == getattr(socket, "AF_UNIX", None)
     where = endpoint.url if unix else "%s:%d" % sock.getpeername()[:2]
     if not unix and not _unmapped(sock.getpeername()[0]).is_loopback:
         raise WrongServer("clear_text", f"{endpoint.url} leads to another machine ({where}), so the token was not sent")
@@ -453,7 +456,8 @@ class Client:
 
     ca is PEM text with authorities that are trusted beside those of the system.
     patience is for how many seconds a request with a key is repeated.
-    A URL or token that cannot be one raises ValueError. Nothing has to be closed.
+    A URL or token that cannot be one raises ValueError, a profile that others may read
+    OSError. Nothing has to be closed.
     """
 
     def __init__(self, url=None, token=None, *, data=None, ca=None, patience=60.0):
@@ -599,17 +603,21 @@ def _connect(endpoint):
             connection.connect()
         if endpoint.token and not endpoint.url.startswith("https:"):
             _check_peer(endpoint, connection.sock)
-    except BaseException as e:
+    except BaseException as e:  # also of names and ports that cannot be
         connection.close()
-        raise _not_connected(endpoint, e) if isinstance(e, OSError) else e
+        raise _not_connected(endpoint, e) if isinstance(e, (OSError, OverflowError, UnicodeError)) else e
     return connection
 
 
+@functools.lru_cache(maxsize=16)  # reading the system's authorities takes longer than a request
 def _tls(ca):
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if ca:
-        context.load_verify_locations(cadata=ca)
+        try:
+            context.load_verify_locations(cadata=ca)
+        except (ssl.SSLError, ValueError) as e:
+            raise WrongServer("certificate", "further certificates: there are none in the form of PEM") from e
     return context
 
 

@@ -606,7 +606,12 @@ class Requests(WithServer):
         self.assertEqual(self.kind(fake.client(token="s3cret").call, "m", key=True), "certificate")
         other = fake.url.replace("127.0.0.1", "localhost")
         self.assertEqual(self.kind(Client(other, ca=CERTIFICATE).call, "m"), "certificate")
+        self.assertEqual(self.kind(fake.client(ca="none").call, "m", key=True), "certificate")
         self.assertEqual(len(fake.requests), 1)
+
+    def test_addresses_that_cannot_be_are_offline(self):
+        for url in ("http://127.0.0.1:99999", "http://a..b", "http://" + "ä" * 70):
+            self.assertEqual(self.kind(Client(url).call, "m"), "offline", url)
 
     def test_http_and_https_are_not_mixed_up(self):
         fake = self.serve(answer=lambda n, request, handler: handler.reply(400, b"Client sent an HTTP request to an HTTPS server.\n"))
