@@ -776,7 +776,10 @@ class Stream:
         if error.kind == "gap":
             again, self._lost_at = self._lost_at == self._cursor, self._cursor
             return not again
-        return isinstance(error, WrongServer) or error.retryable or (error.status or 0) >= 500
+        if isinstance(error, WrongServer) or error.retryable or (error.status or 0) >= 500:
+            return True
+        # A refusal without an error of the protocol is from a proxy or a portal: it passes.
+        return self._opened and error.status is not None and error.code == 0
 
     def _connection(self):
         """Yields the events of one connection, and ends by raising why it ended."""
@@ -883,7 +886,7 @@ def _lines(response):
             raise Offline("the connection ended")
         rest += data
         if len(rest) > _MAX_BYTES:
-            raise HolonError("bad_answer", f"the server sent a line of more than {_MAX_BYTES} bytes", retryable=True)
+            raise HolonError("bad_answer", f"the server sent a line of more than {_MAX_BYTES} bytes")
         if b"\n" in data:
             *lines, last = rest.split(b"\n")
             rest = bytearray(last)

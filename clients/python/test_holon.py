@@ -269,10 +269,12 @@ class FakeStream:
         log_id, _, after = query.get("after_seq", f"{fake.events}").rpartition(":")
         self.after, self.log_id, self.latest = int(after), log_id or fake.log_id, fake.events
         self.heartbeat = 15
-        self.skip, self.repeat, self.cut_at, self.closing, self.silent, self.refuse = None, False, None, None, False, None
+        self.skip, self.repeat, self.cut_at, self.closing, self.silent, self.refuse, self.page = None, False, None, None, False, None, None
         fake.spoil(n, self)
 
     def serve(self):
+        if self.page:
+            return self.handler.reply(*self.page)
         if self.refuse:
             status, kind = self.refuse
             data = {"kind": kind, "retryable": False, "first_seq": 5, "latest_seq": 9, "log_id": "log"}
@@ -433,13 +435,22 @@ class Streams(WithServer):
             self.assertEqual((e.kind, e.status, e.first_seq, e.latest_seq, e.log_id), (kind, status, 5, 9, "log"))
             self.assertEqual(list(stream), [])
 
-    def test_a_proxy_that_has_no_server_is_waited_for(self):
-        fake = self.serve(1)
-        fake.spoil = lambda n, s: setattr(s, "refuse", (502, "")) if n == 2 else setattr(s, "closing", {"code": "internal", "reconnect": True} if n == 1 else None)
+    def test_what_a_proxy_or_a_portal_answers_is_waited_for(self):
+        for page in ((502, b""), (404, b"<html>"), (200, b"<html>")):
+            fake = self.serve(1)
+            fake.spoil = lambda n, s: setattr(s, "page", page) if n == 2 else setattr(s, "closing", {"code": "internal", "reconnect": True} if n == 1 else None)
+            stream = fake.client().stream(0)
+            next(stream)
+            fake.events = 2
+            self.assertEqual(self.take(stream, 2), [2])
+            first = self.serve(1, spoil=lambda n, s: setattr(s, "page", page))
+            self.assertIn(self.kind(next, first.client().stream(0)), ("http_502", "http_404", "not_a_stream"))
+
+    def test_a_line_without_an_end_is_given_up(self):
+        fake = self.serve(3)
         stream = fake.client().stream(0)
-        next(stream)
-        fake.events = 2
-        self.assertEqual(self.take(stream, 2), [2])
+        with mock.patch.object(holon, "_MAX_BYTES", 99):
+            self.assertEqual(self.kind(next, stream), "bad_answer")
 
     def test_lines_that_are_no_json_rpc_are_a_broken_connection(self):
         fake = self.serve(2)
