@@ -234,6 +234,34 @@ func TestConsoleBehindAProxy(t *testing.T) {
 	}
 }
 
+// A container's port that is published on the loopback of the host has no TLS in front,
+// though the server was told so: then the browser's address is allowed by name.
+func TestConsoleOfAContainerOnLoopback(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+	for allow, want := range map[string]int{"": 403, "http://localhost:8080": 200} {
+		s := &server{t: t, data: t.TempDir(), auth: "token", change: func(c *config.Config) {
+			c.BehindProxy = true
+			if allow != "" {
+				c.AllowOrigin = []string{allow}
+			}
+		}}
+		s.start()
+		token, err := os.ReadFile(filepath.Join(s.data, "curl-header"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const page = "Host: localhost:8080\nSec-Fetch-Site: same-origin\n"
+		if status, _, _ := s.raw("", "GET / HTTP/1.1\n"+page+"\n"); status != 200 {
+			t.Errorf("the page: status %d", status)
+		}
+		head := page + "Origin: http://localhost:8080\n" + strings.TrimSpace(string(token)) + "\n"
+		request := fmt.Sprintf("POST /rpc HTTP/1.1\n%sContent-Type: application/json\nContent-Length: %d\n\n%s", head, len(body), body)
+		if status, _, answer := s.raw("", request); status != want {
+			t.Errorf("a method, allowing %q: status %d, want %d: %s", allow, status, want, answer)
+		}
+	}
+}
+
 // What a browser sends through ssh -L has the port of the tunnel in its names.
 func TestConsoleThroughATunnel(t *testing.T) {
 	s := startServer(t)
