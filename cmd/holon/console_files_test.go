@@ -11,7 +11,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -101,6 +103,34 @@ func TestConsoleIsServedWhereBrowsersGet(t *testing.T) {
 	}
 	if urls != 2 {
 		t.Errorf("%d addresses of the console, want one for each listener that browsers reach:\n%s", urls, s.log.String())
+	}
+}
+
+// imported finds what a module imports.
+var imported = regexp.MustCompile(`\b(?:from|import)\s*["'](\.\.?/[^"']+)["']`)
+
+func TestTheServerHasEveryModuleOfTheConsole(t *testing.T) {
+	s := startServer(t)
+	_, page := s.fetch("/")
+	_, rest, _ := strings.Cut(page, `src="`)
+	first, _, _ := strings.Cut(rest, `"`)
+	seen := map[string]bool{}
+	for todo := []string{first}; len(todo) > 0; todo = todo[1:] {
+		if seen[todo[0]] {
+			continue
+		}
+		seen[todo[0]] = true
+		status, text := s.fetch(todo[0])
+		if status != http.StatusOK {
+			t.Errorf("%s: status %d", todo[0], status)
+			continue
+		}
+		for _, found := range imported.FindAllStringSubmatch(text, -1) {
+			todo = append(todo, path.Join(path.Dir(todo[0]), found[1]))
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("only %v", seen)
 	}
 }
 
