@@ -11,7 +11,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -101,6 +103,34 @@ func TestConsoleIsServedWhereBrowsersGet(t *testing.T) {
 	}
 	if urls != 2 {
 		t.Errorf("%d addresses of the console, want one for each listener that browsers reach:\n%s", urls, s.log.String())
+	}
+}
+
+// imported finds what a module imports.
+var imported = regexp.MustCompile(`\b(?:from|import)\s*["'](\.\.?/[^"']+)["']`)
+
+func TestTheServerHasEveryModuleOfTheConsole(t *testing.T) {
+	s := startServer(t)
+	_, page := s.fetch("/")
+	_, rest, _ := strings.Cut(page, `src="`)
+	first, _, _ := strings.Cut(rest, `"`)
+	seen := map[string]bool{}
+	for todo := []string{first}; len(todo) > 0; todo = todo[1:] {
+		if seen[todo[0]] {
+			continue
+		}
+		seen[todo[0]] = true
+		status, text := s.fetch(todo[0])
+		if status != http.StatusOK {
+			t.Errorf("%s: status %d", todo[0], status)
+			continue
+		}
+		for _, found := range imported.FindAllStringSubmatch(text, -1) {
+			todo = append(todo, path.Join(path.Dir(todo[0]), found[1]))
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("only %v", seen)
 	}
 }
 
@@ -230,6 +260,34 @@ func TestConsoleBehindAProxy(t *testing.T) {
 		want = map[bool]int{true: 200, false: 403}[keepsName]
 		if got := ask("POST", "/rpc", status, append(own, "Authorization", "Bearer "+strings.TrimSpace(string(token)))...); got != want {
 			t.Errorf("with the token, name kept %v: status %d, want %d", keepsName, got, want)
+		}
+	}
+}
+
+// A container's port that is published on the loopback of the host has no TLS in front,
+// though the server was told so: then the browser's address is allowed by name.
+func TestConsoleOfAContainerOnLoopback(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+	for allow, want := range map[string]int{"": 403, "http://localhost:8080": 200} {
+		s := &server{t: t, data: t.TempDir(), auth: "token", change: func(c *config.Config) {
+			c.BehindProxy = true
+			if allow != "" {
+				c.AllowOrigin = []string{allow}
+			}
+		}}
+		s.start()
+		token, err := os.ReadFile(filepath.Join(s.data, "curl-header"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const page = "Host: localhost:8080\nSec-Fetch-Site: same-origin\n"
+		if status, _, _ := s.raw("", "GET / HTTP/1.1\n"+page+"\n"); status != 200 {
+			t.Errorf("the page: status %d", status)
+		}
+		head := page + "Origin: http://localhost:8080\n" + strings.TrimSpace(string(token)) + "\n"
+		request := fmt.Sprintf("POST /rpc HTTP/1.1\n%sContent-Type: application/json\nContent-Length: %d\n\n%s", head, len(body), body)
+		if status, _, answer := s.raw("", request); status != want {
+			t.Errorf("a method, allowing %q: status %d, want %d: %s", allow, status, want, answer)
 		}
 	}
 }
