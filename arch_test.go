@@ -46,12 +46,13 @@ var mayImport = map[string][]string{
 	"rpc/admission": {"host"},
 	"rpc/grants":    {"api"},
 	"console":       {},
+	"clients":       {},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
 	testsOnly:       {"notify", "items", "turns", "engine"},
-	"cmd":           nil,            // everything
-	"faults":        nil,            // tests only
-	"docs":          {"rpc/client"}, // examples: whoever copies them has the client at most
+	"cmd":           nil,                      // everything
+	"faults":        nil,                      // tests only
+	"docs":          {"rpc/client", "notify"}, // examples: whoever copies them has the client and its fold at most
 }
 
 // testsOnly is the folder of agents and suites for tests: what is in it is

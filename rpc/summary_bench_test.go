@@ -23,7 +23,7 @@ func BenchmarkSummary(b *testing.B) {
 	r.family("thread_a", "")
 	for b.Loop() {
 		costs := map[string]time.Duration{}
-		for _, query := range []string{"none", "", "content=summary", "thread_id=thread_a", "within_thread_id=thread_a", "within_thread_id=thread_a&content=summary"} {
+		for _, query := range []string{"none", "", "content=summary", "content=summary&whole_thread_id=thread_b", "content=summary&whole_thread_id=thread_a", "thread_id=thread_a", "within_thread_id=thread_a", "within_thread_id=thread_a&content=summary"} {
 			var open []net.Conn
 			for range streams {
 				if query != "none" {
@@ -42,7 +42,7 @@ func BenchmarkSummary(b *testing.B) {
 		normal := costs[""] - costs["none"]
 		for query, cost := range costs {
 			if query != "none" {
-				name := strings.NewReplacer("=", ":", "&", "+", "_thread_id=thread_a", "", "thread_id=thread_a", "thread").Replace("/" + query)
+				name := strings.NewReplacer("=", ":", "&", "+", "whole_thread_id=thread_b", "other_whole", "_thread_id=thread_a", "", "thread_id=thread_a", "thread").Replace("/" + query)
 				b.ReportMetric(float64(cost-costs["none"])/float64(time.Microsecond)/streams/seconds, "µs/stream/s"+name)
 				b.ReportMetric(float64(cost-costs["none"])/float64(normal), "ratio"+name)
 			}

@@ -370,6 +370,8 @@ export type InitializeResult = {
   };
   token?: {
     name: string;
+    parent?: string;
+    code?: boolean;
     role: Open<"read" | "respond" | "work" | "operate">;
     limited_to?: string[];
     expires_at?: string;
@@ -3282,6 +3284,7 @@ export interface TokenCreateParams {
 export type TokenCreateResult = {
   token: {
     name: string;
+    parent?: string;
     role: Open<"read" | "respond" | "work" | "operate">;
     limited_to?: string[];
     state: Open<"live" | "revoked" | "expired" | "restored">;
@@ -3305,6 +3308,7 @@ export interface TokenListParams {
 export type TokenListResult = {
   tokens: {
     name: string;
+    parent?: string;
     role: Open<"read" | "respond" | "work" | "operate">;
     limited_to?: string[];
     state: Open<"live" | "revoked" | "expired" | "restored">;
@@ -3327,6 +3331,7 @@ export interface TokenRevokeParams {
 export type TokenRevokeResult = {
   token: {
     name: string;
+    parent?: string;
     role: Open<"read" | "respond" | "work" | "operate">;
     limited_to?: string[];
     state: Open<"live" | "revoked" | "expired" | "restored">;
@@ -3339,6 +3344,92 @@ export type TokenRevokeResult = {
   secret?: string;
 };
 
+/** Makes a code that can be traded for a console token once, within 60 seconds, by signin/create. It gives no more than the requester has. */
+export interface SigninCodeParams {
+  name?: string | null;
+  role?: Open<"read" | "respond" | "work" | "operate"> | null;
+  limited_to?: string[] | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type SigninCodeResult = {
+  code: string;
+  expires_at: string;
+  name: string;
+  role: Open<"read" | "respond" | "work" | "operate">;
+  limited_to?: string[];
+};
+
+/** Trades the code or the token of the request for a console token, which lives for 12 hours at most and ends with its parent. Its text is in this answer alone. */
+export interface SigninCreateParams {
+  idempotency_key?: string | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type SigninCreateResult = {
+  token: {
+    name: string;
+    parent?: string;
+    role: Open<"read" | "respond" | "work" | "operate">;
+    limited_to?: string[];
+    state: Open<"live" | "revoked" | "expired" | "restored">;
+    created_at: string;
+    expires_at?: string;
+    revoked_at?: string;
+    last_used_at?: string;
+  };
+  seq: number;
+  secret?: string;
+};
+
+/** Lists the console tokens with the parent of the requester, those that have ended and are kept too; for the owner all. */
+export interface SigninListParams {
+  limit?: number | null;
+  cursor?: string | null;
+  order?: Open<"asc" | "desc"> | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type SigninListResult = {
+  signins: {
+    name: string;
+    parent?: string;
+    role: Open<"read" | "respond" | "work" | "operate">;
+    limited_to?: string[];
+    state: Open<"live" | "revoked" | "expired" | "restored">;
+    created_at: string;
+    expires_at?: string;
+    revoked_at?: string;
+    last_used_at?: string;
+    current?: boolean;
+  }[];
+  next_cursor?: string;
+  latest_seq: number;
+};
+
+/** Signs out: ends one console token, or all with the parent of the requester, for the owner all; their requests are refused, and their streams end. */
+export interface SigninDeleteParams {
+  name?: string | null;
+  all?: boolean | null;
+  idempotency_key?: string | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type SigninDeleteResult = {
+  signins: {
+    name: string;
+    parent?: string;
+    role: Open<"read" | "respond" | "work" | "operate">;
+    limited_to?: string[];
+    state: Open<"live" | "revoked" | "expired" | "restored">;
+    created_at: string;
+    expires_at?: string;
+    revoked_at?: string;
+    last_used_at?: string;
+  }[];
+  seq: number;
+};
+
 /** Lists events of the log after a seq. */
 export interface EventListParams {
   after_seq: number;
@@ -3348,6 +3439,7 @@ export interface EventListParams {
   methods?: string[] | null;
   collapse?: Open<"superseded"> | null;
   content?: Open<"summary"> | null;
+  whole_thread_ids?: string[] | null;
   _meta?: unknown;
   extended_context?: unknown;
 }
@@ -3369,6 +3461,7 @@ export interface StreamSubscribeParams {
   methods?: string[] | null;
   collapse?: Open<"superseded"> | null;
   content?: Open<"summary"> | null;
+  whole_thread_ids?: string[] | null;
   _meta?: unknown;
   extended_context?: unknown;
 }
@@ -4457,22 +4550,24 @@ export interface DeliveryLostEvent {
   to_seq: number;
 }
 
-/** A token was made. Its text is in no event. */
+/** A named token was made, or with parent a console token. Its text is in no event. */
 export interface TokenCreatedEvent {
   seq: number;
   timestamp: string;
   name: string;
+  parent?: string;
   role: Open<"read" | "respond" | "work" | "operate">;
   limited_to?: string[];
   expires_at?: string;
   by: Open<"owner">;
 }
 
-/** A token was revoked: what it has open ends. */
+/** A token was revoked: what it has open ends, and the console tokens of which it is the parent. */
 export interface TokenRevokedEvent {
   seq: number;
   timestamp: string;
   name: string;
+  parent?: string;
   by: Open<"owner">;
 }
 
@@ -4705,6 +4800,10 @@ export interface Methods {
   "token/create": { params: TokenCreateParams; result: TokenCreateResult };
   "token/list": { params: TokenListParams; result: TokenListResult };
   "token/revoke": { params: TokenRevokeParams; result: TokenRevokeResult };
+  "signin/code": { params: SigninCodeParams; result: SigninCodeResult };
+  "signin/create": { params: SigninCreateParams; result: SigninCreateResult };
+  "signin/list": { params: SigninListParams; result: SigninListResult };
+  "signin/delete": { params: SigninDeleteParams; result: SigninDeleteResult };
   "event/list": { params: EventListParams; result: EventListResult };
   "stream/subscribe": { params: StreamSubscribeParams; result: StreamSubscribeResult };
   "stream/unsubscribe": { params: StreamUnsubscribeParams; result: StreamUnsubscribeResult };

@@ -7,6 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,6 +106,34 @@ func TestConsoleIsServedWhereBrowsersGet(t *testing.T) {
 	}
 }
 
+// imported finds what a module imports.
+var imported = regexp.MustCompile(`\b(?:from|import)\s*["'](\.\.?/[^"']+)["']`)
+
+func TestTheServerHasEveryModuleOfTheConsole(t *testing.T) {
+	s := startServer(t)
+	_, page := s.fetch("/")
+	_, rest, _ := strings.Cut(page, `src="`)
+	first, _, _ := strings.Cut(rest, `"`)
+	seen := map[string]bool{}
+	for todo := []string{first}; len(todo) > 0; todo = todo[1:] {
+		if seen[todo[0]] {
+			continue
+		}
+		seen[todo[0]] = true
+		status, text := s.fetch(todo[0])
+		if status != http.StatusOK {
+			t.Errorf("%s: status %d", todo[0], status)
+			continue
+		}
+		for _, found := range imported.FindAllStringSubmatch(text, -1) {
+			todo = append(todo, path.Join(path.Dir(todo[0]), found[1]))
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("only %v", seen)
+	}
+}
+
 func TestConsoleCanBeTurnedOff(t *testing.T) {
 	s := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.Console = false }}
 	s.start()
@@ -165,6 +200,110 @@ func TestTheConsolesExceptionLeadsToNothingElse(t *testing.T) {
 	}
 	if events := s.events(); len(events) != 0 {
 		t.Errorf("something was changed: %s", events[0].Params)
+	}
+}
+
+// Through a proxy that ends TLS the console works if the proxy passes on the name in the
+// browser's address line; whoever forgets that gets a refusal, not a console in which
+// nothing works.
+func TestConsoleBehindAProxy(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), auth: "token", change: func(c *config.Config) {
+		c.BehindProxy, c.AllowHost = true, []string{"holon.example.com"}
+	}}
+	s.start()
+	contains(t, s.log.String(), "\nconsole: https://holon.example.com/\n")
+	target, err := url.Parse(s.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(s.data, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keepsName := range []bool{true, false} {
+		proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			if keepsName {
+				r.Out.Host = r.In.Host
+			}
+			r.SetXForwarded()
+		}})
+		t.Cleanup(proxy.Close)
+		ask := func(method, path, body string, headers ...string) int {
+			r, err := http.NewRequestWithContext(t.Context(), method, proxy.URL+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "holon.example.com"
+			for i := 0; i < len(headers); i += 2 {
+				r.Header.Set(headers[i], headers[i+1])
+			}
+			resp, err := proxy.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			return resp.StatusCode
+		}
+		const status = `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+		own := []string{"Content-Type", "application/json", "Origin", "https://holon.example.com", "Sec-Fetch-Site", "same-origin"}
+		if got := ask("GET", "/", ""); got != 200 {
+			t.Errorf("the page: status %d", got)
+		}
+		if got := ask("GET", "/", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"); got != 200 {
+			t.Errorf("a link to the page: status %d", got)
+		}
+		want := map[bool]int{true: 401, false: 403}[keepsName]
+		if got := ask("POST", "/rpc", status, own...); got != want {
+			t.Errorf("without a token, name kept %v: status %d, want %d", keepsName, got, want)
+		}
+		want = map[bool]int{true: 200, false: 403}[keepsName]
+		if got := ask("POST", "/rpc", status, append(own, "Authorization", "Bearer "+strings.TrimSpace(string(token)))...); got != want {
+			t.Errorf("with the token, name kept %v: status %d, want %d", keepsName, got, want)
+		}
+	}
+}
+
+// A container's port that is published on the loopback of the host has no TLS in front,
+// though the server was told so: then the browser's address is allowed by name.
+func TestConsoleOfAContainerOnLoopback(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+	for allow, want := range map[string]int{"": 403, "http://localhost:8080": 200} {
+		s := &server{t: t, data: t.TempDir(), auth: "token", change: func(c *config.Config) {
+			c.BehindProxy = true
+			if allow != "" {
+				c.AllowOrigin = []string{allow}
+			}
+		}}
+		s.start()
+		token, err := os.ReadFile(filepath.Join(s.data, "curl-header"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const page = "Host: localhost:8080\nSec-Fetch-Site: same-origin\n"
+		if status, _, _ := s.raw("", "GET / HTTP/1.1\n"+page+"\n"); status != 200 {
+			t.Errorf("the page: status %d", status)
+		}
+		head := page + "Origin: http://localhost:8080\n" + strings.TrimSpace(string(token)) + "\n"
+		request := fmt.Sprintf("POST /rpc HTTP/1.1\n%sContent-Type: application/json\nContent-Length: %d\n\n%s", head, len(body), body)
+		if status, _, answer := s.raw("", request); status != want {
+			t.Errorf("a method, allowing %q: status %d, want %d: %s", allow, status, want, answer)
+		}
+	}
+}
+
+// What a browser sends through ssh -L has the port of the tunnel in its names.
+func TestConsoleThroughATunnel(t *testing.T) {
+	s := startServer(t)
+	const body = `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+	for host, want := range map[string]int{"localhost:1234": 200, "127.0.0.1:1234": 200, "box.example.com:1234": 403} {
+		if status, _, _ := s.raw("", "GET / HTTP/1.1\nHost: "+host+"\n"+linkLines+"\n"); status != want {
+			t.Errorf("the page by %s: status %d, want %d", host, status, want)
+		}
+		request := fmt.Sprintf("POST /rpc HTTP/1.1\nHost: %s\nOrigin: http://%s\nSec-Fetch-Site: same-origin\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, host, len(body), body)
+		if status, _, answer := s.raw("", request); status != want {
+			t.Errorf("a method by %s: status %d, want %d: %s", host, status, want, answer)
+		}
 	}
 }
 

@@ -95,6 +95,9 @@ func TestArchiveOfAReleaseIsWholeAndReproducible(t *testing.T) {
 		"deploy/holon.service": "ExecStart=", "deploy/holon-backup.service": "holon backup", "deploy/holon-backup.timer": "OnCalendar=",
 		"completions/holon.bash": "__start_holon", "completions/_holon": "#compdef holon", "completions/holon.fish": "complete -c holon",
 	}
+	if licences, err := os.ReadFile(filepath.Join(tree, "THIRD-PARTY-LICENSES")); err != nil || !strings.Contains(string(licences), "==== preact ") {
+		t.Errorf("THIRD-PARTY-LICENSES lacks the libraries of the console: %v", err)
+	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		data, err := os.ReadFile(filepath.Join(tree, file))
 		if err != nil || !strings.Contains(string(data), files[file]) {

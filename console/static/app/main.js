@@ -91,6 +91,9 @@ effect(() => {
   if (!reading.value) root.dataset.seq = String(cursor.value)
 })
 
+// However much changes, the page is drawn once a frame.
+options.debounceRendering = f => requestAnimationFrame(f)
+
 const drawn = options.diffed
 let drawing = false
 options.diffed = vnode => {

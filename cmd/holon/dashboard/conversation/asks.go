@@ -128,7 +128,7 @@ const (
 // overBy says why nobody can answer a question any more: what the answer is and who gave
 // it, as far as that is known, in at most 40 columns.
 func overBy(it *item) string {
-	answer := it.content.Resolution(it.status)
+	answer := it.resolution()
 	switch answer {
 	case "cancelled", "deleted":
 		return overWithdrawn

@@ -243,7 +243,7 @@ func (p *painter) asked(r *rows, it *item) {
 
 // answered says what has become of a question.
 func answered(it *item) string {
-	switch answer := it.content.Resolution(it.status); answer {
+	switch answer := it.resolution(); answer {
 	case "cancelled":
 		return "not answered, it is no longer asked"
 	case "interrupted", "failed":

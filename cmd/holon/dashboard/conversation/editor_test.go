@@ -93,8 +93,6 @@ func TestTheCursorIsWhereTheTextIs(t *testing.T) {
 }
 
 // FuzzEditor presses keys in any text: the cursor stays in the text and on the screen.
-// Each key draws the editor.
-// fuzz: 2000x
 func FuzzEditor(f *testing.F) {
 	f.Add("a👨‍👩‍👧\nb", "lurdbkx", 10)
 	f.Fuzz(func(t *testing.T, text, keys string, width int) {

@@ -37,6 +37,9 @@ func abs(n int) int { return max(n, -n, 0) }
 
 func TestHostileTextsDoNothing(t *testing.T) {
 	for _, colour := range []bool{false, true} {
+		for _, text := range hostile { // alone, so that none is cut away
+			everywhere(t, text, 120, 200, colour)
+		}
 		everywhere(t, strings.Join(hostile, "\n"), 120, 200, colour)
 		everywhere(t, strings.Join(hostile, " "), 40, 10, colour)
 	}

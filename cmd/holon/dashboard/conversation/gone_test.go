@@ -57,6 +57,14 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 	}
 }
 
+// What is said of the answer is drawn as wide on all terminals, as is all text of others.
+func TestAnAnswerWithJoinedEmojiIsDrawnWithoutJoiners(t *testing.T) {
+	p := typing(t, 80, 24)
+	p.item("q1", "t1", "completed", object{"type": "question", "message": "Which way?", "answer": "👩\u200d👧"})
+	p.later(time.Second)
+	p.shows(`Answered elsewhere: "👩".`)
+}
+
 // The next question waits until the person has left the one that is gone.
 func TestTheNextQuestionWaitsForEsc(t *testing.T) {
 	p := typing(t, 80, 24)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify/fold"
 )
@@ -96,18 +97,22 @@ func (it *item) bytes() int {
 	return n
 }
 
-// summary is the item in one line.
+// summary is the item in one line, cleaned for this page: the timeline's own Clean keeps
+// emoji joined, whose width depends on the terminal.
 func (it *item) summary() string {
 	switch it.content.Type {
 	case "user_message", "agent_message", "reasoning":
 		text := string(it.body.text[:min(len(it.body.text), 400)])
-		return timeline.OneLine(text)
+		return screen.OneLine(text)
 	case "file_change":
 		var titles []string
 		for _, d := range it.diffs {
 			titles = append(titles, d.title)
 		}
-		return timeline.OneLine(strings.Join(titles, ", "))
+		return screen.OneLine(strings.Join(titles, ", "))
 	}
-	return it.content.Summary(it.status)
+	return screen.OneLine(it.content.Summary(it.status))
 }
+
+// resolution says how a question was answered, in one line.
+func (it *item) resolution() string { return screen.OneLine(it.content.Resolution(it.status)) }

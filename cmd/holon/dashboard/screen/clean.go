@@ -13,13 +13,11 @@ const tabStop = 4
 
 // Clean makes a text harmless: it removes escape sequences, replaces control
 // characters by their pictures, spaces tabs out, and shortens characters that
-// terminals draw in different widths (see straight). The only control character
+// terminals draw in different widths (see straightener). The only control character
 // of the result is the line feed.
 func Clean(s string) string {
-	if plain(s) {
-		return s
-	}
-	return expand(straight(sanitize.Text(s)))
+	var z straightener
+	return z.clean(s)
 }
 
 // OneLine is Clean on one line: white space of any length becomes one blank.
@@ -32,12 +30,13 @@ func OneLine(s string) string {
 // weights (SGR). The text itself must have passed Clean before it was rendered.
 func Colours(s string) string {
 	var b strings.Builder
+	var z straightener // a terminal joins also what a sequence is between
 	for s != "" {
 		at := strings.IndexByte(s, esc)
 		if at < 0 {
 			break
 		}
-		b.WriteString(Clean(s[:at]))
+		b.WriteString(z.clean(s[:at]))
 		n := sgr(s[at:])
 		if n > 0 {
 			b.WriteString(s[at : at+n])
@@ -46,7 +45,7 @@ func Colours(s string) string {
 		}
 		s = s[at+n:]
 	}
-	b.WriteString(Clean(s))
+	b.WriteString(z.clean(s))
 	return b.String()
 }
 
@@ -114,18 +113,33 @@ const (
 	lastRegion  = 0x1f1ff
 )
 
+// straightener goes through a text that may come in pieces.
+type straightener struct {
+	before rune // the character that was written last, 0 if none was
+}
+
+// clean is Clean of the next piece.
+func (z *straightener) clean(s string) string {
+	if !plain(s) {
+		return expand(z.straight(sanitize.Text(s)))
+	}
+	if s != "" {
+		z.before = rune(s[len(s)-1])
+	}
+	return s
+}
+
 // straight shortens sequences whose width depends on the terminal: some draw a
 // family as one emoji of two columns, others as four of eight. A joined emoji
 // becomes its first part, a skin colour or a variant is left out, and a flag
 // becomes the two letters that it is made of.
-func straight(s string) string {
+func (z *straightener) straight(s string) string {
 	var b strings.Builder
-	var before rune // what was written last
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		switch {
-		case r == joiner && emoji(before):
+		case r == joiner && emoji(z.before):
 			// What is joined to an emoji belongs to it.
 			if next, size := utf8.DecodeRuneInString(s[i:]); emoji(next) {
 				i += size
@@ -137,7 +151,7 @@ func straight(s string) string {
 			r = 'A' + r - firstRegion
 		}
 		b.WriteRune(r)
-		before = r
+		z.before = r
 	}
 	return b.String()
 }

@@ -56,6 +56,10 @@ func TestColoursKeepsColoursOnly(t *testing.T) {
 		"\x1b[31":                        "",
 		"\x1b[?25lx":                     "x",
 		"line\n\x1b[3mtwo\x1b[0m\u009b2": "line\n\x1b[3mtwo\x1b[0m",
+		// A terminal joins also what a sequence is between.
+		"👩\x1b[2J\u200d👧 family":       "👩 family",
+		"👩\x1b[1m\u200d\x1b[m👧 family": "👩\x1b[1m\x1b[m👧 family",
+		"👩\x1b[1m\u200d👧\x1b[m family": "👩\x1b[1m\x1b[m family",
 	} {
 		if got := Colours(in); got != want {
 			t.Errorf("Colours(%q) = %q, want %q", in, got, want)
@@ -191,6 +195,9 @@ func FuzzNothingActs(f *testing.F) {
 			i++
 		}
 		harmless(t, "Colours without colours", coloured)
+		if again := Clean(coloured); again != coloured {
+			t.Errorf("without its colours, Colours(%q) is %q, which Clean makes %q", s, coloured, again)
+		}
 		row := Pad(OneLine(s), width)
 		if Width(row) != width {
 			t.Errorf("Pad(%q, %d) has %d columns", s, width, Width(row))
