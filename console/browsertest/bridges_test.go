@@ -135,7 +135,9 @@ func TestBridgesInEveryState(t *testing.T) {
 		p.write(card("zero")+" form input", "1 to see it again")
 		p.press(card("zero")+" form button", "Reset …")
 		p.sees(card("zero"), "generation 2")
-		p.press("li.card button", "Send a test")
+		p.press("li.card:not(.subscription):nth-of-type(1) button", "Send a test")
+		p.sees("[role=status]", "did not arrive: status 500")
+		p.press("li.card:not(.subscription):nth-of-type(3) button", "Send a test")
 		p.sees("[role=status]", "arrived after")
 	})
 }
