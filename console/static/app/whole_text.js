@@ -14,7 +14,7 @@ export function WholeText({ id }) {
     read(id, abort.signal, setText).then(setState, e => { if (!abort.signal.aborted) setState(words(e)) })
     return () => abort.abort()
   }, [id])
-  return html`<div class="lines" tabindex="0" aria-label="The thread as text"><p class="quiet" role="status">${state}</p><pre class="whole">${text}</pre></div>`
+  return html`<div class="lines" tabindex="0" aria-label="The thread as text"><p class="quiet" role="status">${state}</p><pre class="whole" tabindex="0">${text}</pre></div>`
 }
 
 async function read(id, signal, show) {
