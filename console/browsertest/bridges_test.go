@@ -20,11 +20,11 @@ type world struct {
 	slack *kindstest.Slack
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := &world{hook: kindstest.NewReceiver(t, hookSecret), slack: kindstest.NewSlack(t, "xoxb-test-token")}
 	broken := kindstest.Listen(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }))
-	config := ""
+
 	for name, url := range map[string]string{"hook": w.hook.URL, "broken": broken.URL, "flood": w.hook.URL} {
 		config += fmt.Sprintf("[bridges.%s]\nkind = \"webhook\"\nurl = %q\nallow_private = true\nsecret = %q\n", name, url+"/"+name, hookSecret)
 	}
@@ -105,7 +105,7 @@ func (w *world) settled(id, state string) {
 // disabled, deleted but resumable.
 func TestBridgesInEveryState(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		w := newWorld(t)
+		w := newWorld(t, "")
 		w.all()
 		p := open(t, w.server, f, "#/bridges")
 		card := func(id string) string { return "li[data-subscription=" + id + "]" }

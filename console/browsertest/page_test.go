@@ -38,8 +38,14 @@ var (
 
 // each runs a test at both widths, the one dark and the other light.
 func each(t *testing.T, test func(t *testing.T, f form), forms ...form) {
+	t.Helper()
 	needsBrowser(t)
 	t.Parallel()
+	inForms(t, test, forms...)
+}
+
+// inForms is each, of a test that is parallel already.
+func inForms(t *testing.T, test func(t *testing.T, f form), forms ...form) {
 	if len(forms) == 0 {
 		forms = []form{phoneDark, desktopLight}
 	}
