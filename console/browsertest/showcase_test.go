@@ -28,10 +28,10 @@ func newShowcase(t *testing.T) *showcase {
 	c.until(c.turn(form, "elicit Which branch should I use?", nil), "waiting")
 
 	c.parent = c.thread("echo", object{"title": "Compare three libraries"})
-	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 100000000", nil)
+	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 3600000", nil)
 	for _, name := range []string{"chroma", "pygments", "highlight.js"} {
 		child := c.thread("echo", object{"title": "Look at " + name, "parent": object{"thread_id": c.parent}})
-		c.turn(child, "/progress reading its documents\n/sleep 100000000", object{"parent": object{"thread_id": c.parent, "turn_id": turn}, "title": "look at " + name})
+		c.turn(child, "/progress reading its documents\n/sleep 3600000", object{"parent": object{"thread_id": c.parent, "turn_id": turn}, "title": "look at " + name})
 	}
 	failed := c.thread("echo", object{"title": "Deploy to staging"})
 	c.until(c.turn(failed, "/say I begin.\n/fail the host does not answer: connection refused", nil), "failed")
