@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -154,6 +155,36 @@ func TestASignOutOfAllMissesNothingThatWasThere(t *testing.T) {
 			}
 		}
 		signOut(t, s, tokens.SignOut{All: true})
+	}
+}
+
+// A sign-out of all that comes while a code is traded: the token is not left over.
+func TestASignOutOfAllEndsWhatIsBeingMade(t *testing.T) {
+	s, store, end := open(t, t.TempDir(), "log_a")
+	defer end()
+	for range 20 {
+		entered, release := make(chan struct{}), make(chan struct{})
+		first := sync.OnceFunc(func() { close(entered); <-release })
+		s = on(t, store, func() error { first(); return nil })
+		_, code := makeCode(t, s, tokens.MakeCode{Parent: tokens.OwnerName})
+		var both sync.WaitGroup
+		var made tokens.Result
+		both.Go(func() {
+			var err error
+			if made, err = s.SignIn(context.Background(), tokens.SignIn{Parent: tokens.OwnerName, Code: code}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-entered
+		both.Go(func() { signOut(t, s, tokens.SignOut{All: true, Of: tokens.OwnerName}) })
+		for range 1000 { // the sign-out goes as far as it can
+			runtime.Gosched()
+		}
+		close(release)
+		both.Wait()
+		if _, ok := find(s, made.Secret); ok {
+			t.Fatal("it is live")
+		}
 	}
 }
 
