@@ -359,10 +359,10 @@ func TestATokenIsNotLiveWhoseParentEndsMeanwhile(t *testing.T) {
 
 // What could not be stored has used nothing up.
 func TestACodeOutlivesACommitThatFails(t *testing.T) {
-	s, store, end := open(t, t.TempDir(), "log_a")
+	_, store, end := open(t, t.TempDir(), "log_a")
 	defer end()
 	full := true
-	s = on(t, store, func() error {
+	s := on(t, store, func() error {
 		if full {
 			return ledger.ErrStorageFull
 		}

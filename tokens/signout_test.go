@@ -225,7 +225,9 @@ func TestOldSignInsMakeRoom(t *testing.T) {
 		defer func() { end() }()
 		check("after a restart", "phone", want)
 
+		end()
 		time.Sleep(tokens.KeptSignIns)
+		s, _, end = open(t, dir, "log_a")
 		last := signIn(t, s, tokens.SignIn{Parent: tokens.OwnerName})
 		check("a month later", "", []string{last.Token.Name})
 		end()
