@@ -55,7 +55,6 @@ export class Client {
         if (!key || attempt > maxRepeats || !unanswered(error)) throw error
         const wait = Math.max(backoff(attempt, this.#clock), error.retry_after_ms)
         await pause(wait, this.#clock, { signals: [signal], online: error.retry_after_ms === 0 })
-        signal?.throwIfAborted()
       }
     }
   }

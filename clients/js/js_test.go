@@ -47,7 +47,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 // run runs a command whose children end with it.
 func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stop := context.AfterFunc(ctx, func() {
