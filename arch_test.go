@@ -43,7 +43,6 @@ var mayImport = map[string][]string{
 	"tools":         {"sanitize", "notify", "items", "threads", "turns", "inbox", "api"},
 	"rpc":           {"limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
 	"rpc/client":    {"backoff", "lines", "notify", "host"},
-	"clients":       {},
 	"rpc/admission": {"host"},
 	"rpc/grants":    {"api"},
 	"console":       {},
