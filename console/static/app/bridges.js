@@ -88,8 +88,8 @@ const reasons = { gone: 'the target wants no more', failing: 'it failed for days
 export function stateOf(s, wrong, bridge) {
   if (s.state === 'deleted') return 'deleted'
   if (s.state === 'disabled' || s.state === 'paused') return s.state
+  if (s.state === 'held' || wrong?.length) return 'held' // somebody must decide, whatever its bridge does
   if (bridge?.state === 'disabled' || bridge?.state === 'paused') return bridge.state
-  if (s.state === 'held' || wrong?.length) return 'held'
   if (s.next_attempt_at || s.cursor.last_error) return 'failing'
   return s.cursor.last_delivery_id || s.cursor.last_sequence ? 'steady' : 'zero'
 }
@@ -114,7 +114,7 @@ function Subscription({ s, bridge }) {
     <span class="title">${s.thread_id ? html`<a href=${to('thread', s.thread_id)}>${cut(oneLine(t?.summary.title || ''), 60) || shortId(s.thread_id)}</a>` : 'All threads'} → ${clean(s.bridge_id)}${targetOf(s.target)}</span>
     <span class="meta"><span class="pill" data-state=${looks[state]}>${state}</span> ${headline(state, s, bridge)}</span>
     <span class="doing">${story(state, s, wrong)}</span>
-    <span class="facts"><span>seq ${c.last_sequence}</span>${c.last_delivery_id && html`<span title=${clean(c.last_delivery_id)}>last delivery ${oneLine(c.last_delivery_id).slice(-16)}</span>`}
+    <span class="facts"><span>seq ${c.last_sequence}</span>${c.last_delivery_id && html`<span title=${clean(c.last_delivery_id)}>last delivery ${oneLine(c.last_delivery_id).replace(/^notif:/, '')}</span>`}
       ${c.last_delivered_at && html`<span>delivered <${At} at=${c.last_delivered_at} /></span>`}
       ${s.pending > 0 && html`<span>${s.pending} waiting</span>`}${s.dead > 0 && html`<span class="failure">${s.dead} given up</span>`}
       <span>${(s.on || []).concat(s.methods || []).join(', ')}</span><span>${clean(s.subscription_id)}</span>${s.generation > 1 && html`<span>generation ${s.generation}</span>`}</span>

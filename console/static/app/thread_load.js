@@ -63,6 +63,7 @@ export class Loader {
   take(events) {
     let changed = false
     for (const event of events) {
+      if (this.isOfChild(event)) this.childrenDue = true
       if (event.params.thread_id !== this.id) continue
       if (this.early) {
         this.early.push(event)
@@ -73,13 +74,22 @@ export class Loader {
       changed = true
       if (/^(turn|inbox)\//.test(event.method)) this.childrenDue = true
     }
-    if (!changed) return
-    this.version.value++
-    if (!document.hidden && events.some(e => /^turn\/(completed|failed|interrupted)$/.test(e.method))) seen(this.id, this.timeline.cursor)
-    if (this.childrenDue) {
+    if (changed) this.changed(events)
+    if (this.childrenDue && !this.early) {
       this.childrenDue = false
       this.readChildren()
     }
+  }
+
+  changed(events) {
+    this.version.value++
+    if (!document.hidden && events.some(e => /^turn\/(completed|failed|interrupted)$/.test(e.method))) seen(this.id, this.timeline.cursor)
+  }
+
+  // isOfChild tells whether an event of another thread is about a child turn of this one.
+  isOfChild({ method, params }) {
+    return method.startsWith('turn/') && params.thread_id !== this.id &&
+      (params.parent?.thread_id === this.id || this.children.value.some(c => c.turn_id === params.turn_id))
   }
 
   apply(timeline, event) {

@@ -1,0 +1,89 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/seed82539d15/holon/testagents/acptest"
+)
+
+// What all tests share: the program under test, the folder of everything that they write,
+// and the browser. Without a browser, missing says why.
+var (
+	binary, scratch string
+	browser         context.Context
+	missing         string
+)
+
+func TestMain(m *testing.M) { os.Exit(testAll(m)) }
+
+func testAll(m *testing.M) int {
+	defer acptest.Clean()
+	path, err := findBrowser()
+	if err != nil {
+		missing = err.Error()
+		fmt.Fprintln(os.Stderr, "NOT TESTED: the console in a browser:", missing)
+		if os.Getenv("REQUIRE_BROWSER") != "" {
+			return 1
+		}
+		return m.Run() // each test says that it is skipped
+	}
+	if scratch, err = os.MkdirTemp("", "browser"); err == nil {
+		defer os.RemoveAll(scratch)
+		err = build()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "browsertest:", err)
+		return 1
+	}
+	stop, err := startBrowser(path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "browsertest: start", path+":", err)
+		return 1
+	}
+	defer stop()
+	return m.Run()
+}
+
+func findBrowser() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no chromium in PATH; install it")
+}
+
+func build() error {
+	binary = filepath.Join(scratch, "holon")
+	cmd := exec.Command("go", "build", "-o", binary, "./cmd/holon")
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func startBrowser(path string) (stop func(), err error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(scratch, "profile")),
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("force-color-profile", "srgb"))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium's own sandbox does not work for root
+	}
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	browser = ctx
+	stop = func() { cancel(); end() }
+	if err = chromedp.Do(ctx); err != nil {
+		stop()
+		return nil, err
+	}
+	return stop, nil
+}

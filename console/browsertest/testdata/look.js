@@ -1,0 +1,107 @@
+// What tests look at the page with. It is there before the page's own scripts.
+globalThis.look = {
+  // until resolves when f() is true; f is asked whenever the page changes and with each frame.
+  until(f) {
+    return new Promise(resolve => {
+      let done = false
+      const ask = () => {
+        if (done) return
+        let value
+        try { value = f() } catch { /* what it asks for is not there yet */ }
+        if (!value) return
+        done = true
+        changes.disconnect()
+        resolve(true)
+      }
+      const frame = () => { ask(); if (!done) requestAnimationFrame(frame) }
+      const changes = new MutationObserver(ask)
+      changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+      frame()
+    })
+  },
+
+  // find returns the first visible element of a selector whose text, label or value has a part.
+  find(selector, text) {
+    for (const el of document.querySelectorAll(selector)) {
+      if (!el.checkVisibility({ visibilityProperty: true })) continue
+      const has = [el.innerText, el.getAttribute('aria-label'), el.value].some(s => typeof s === 'string' && s.includes(text))
+      if (!text || has) return el
+    }
+    return null
+  },
+
+  // target returns where an element can be pressed: it is enabled, in view, and on top.
+  target(selector, text) {
+    const el = look.find(selector, text)
+    if (!el || el.disabled) return null
+    el.scrollIntoView({ block: 'nearest', behavior: 'instant' })
+    let box = el.getBoundingClientRect()
+    if (!on(el, box)) {
+      el.scrollIntoView({ block: 'center', behavior: 'instant' })
+      box = el.getBoundingClientRect()
+    }
+    return on(el, box)
+  },
+
+  // still returns whether a target has stood still for a frame; aim is where it is then.
+  still(selector, text) {
+    const at = look.target(selector, text)
+    const before = look.aim
+    look.aim = at && { ...at, el: look.find(selector, text), frame: look.frame }
+    if (!at || !before || before.el !== look.aim.el || before.x !== at.x || before.y !== at.y) return false
+    look.aim.frame = before.frame
+    if (look.frame < before.frame + 2) return false
+    look.hit = undefined
+    look.aim = { x: at.x, y: at.y, el: before.el, toJSON: () => at }
+    return true
+  },
+
+  // wasHit resolves to whether the press since then has reached the target.
+  async wasHit() {
+    const end = look.frame + 30 // a tap becomes a click after a moment
+    await look.until(() => look.hit !== undefined || look.frame > end)
+    const hit = look.hit === true
+    look.aim = undefined
+    return hit
+  },
+
+  // wide returns what reaches beyond the side of the screen, without what scrolls in itself.
+  wide() {
+    const all = []
+    const walk = el => {
+      for (const child of el.children) {
+        const style = getComputedStyle(child)
+        const box = child.getBoundingClientRect()
+        if (style.position !== 'absolute' && box.width > 0 && box.right > innerWidth + 1) all.push(`${child.tagName}.${child.className} to ${Math.round(box.right)} ${child.textContent.slice(0, 40)}`)
+        if (!/auto|scroll|hidden/.test(style.overflowX)) walk(child)
+      }
+    }
+    walk(document.body)
+    if (document.documentElement.scrollWidth > innerWidth) all.push(`the page to ${document.documentElement.scrollWidth}`)
+    return all.slice(0, 10)
+  },
+
+  describe() {
+    return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
+  },
+}
+
+// on returns the middle of a box if the element is what is seen there.
+function on(el, box) {
+  const x = box.left + box.width / 2, y = box.top + Math.min(box.height / 2, 200)
+  const seen = document.elementFromPoint(x, y)
+  return seen && (el.contains(seen) || seen.contains(el) && seen.matches('label')) ? { x, y } : null
+}
+
+look.frame = 0
+const count = () => { look.frame++; requestAnimationFrame(count) }
+requestAnimationFrame(count)
+
+addEventListener('click', e => {
+  const el = look.aim?.el
+  if (el) look.hit = el.contains(e.target) || e.target.contains(el) && e.target.matches('label')
+}, true)
+
+addEventListener('securitypolicyviolation', e => {
+  console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber} ${e.sample}`)
+})
