@@ -85,7 +85,7 @@ func signInOfToken(h *holder, _ *SigninCreateParams) error { return h.isNoConsol
 
 func (h *holder) isNoConsole() error {
 	if h.Parent != "" && h.Code == nil {
-		return forbidden("", "console", "%s is a console token, which makes no codes and no further console tokens: use %s", h.Name, h.Parent)
+		return forbidden("", "console", "%s is a console token, which makes no codes and no further console tokens", h.Name)
 	}
 	return nil
 }

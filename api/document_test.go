@@ -25,13 +25,19 @@ func TestGeneratedFilesAreUnchanged(t *testing.T) {
 	if err := json.Indent(&indented, document, "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"protocol.md": page, "openrpc.json": indented.String() + "\n"} {
-		got, err := os.ReadFile("../docs/" + name)
+	types, err := TypeScript()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"docs/protocol.md": page, "docs/openrpc.json": indented.String() + "\n", "clients/js/types.d.ts": types,
+	} {
+		got, err := os.ReadFile("../" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("docs/%s is not what the tables make: run go generate ./rpc", name)
+			t.Errorf("%s is not what the tables make: run go generate ./api", name)
 		}
 	}
 }

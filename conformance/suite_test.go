@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"flag"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Runs of the suite wait for most of their time: more of them fit on few cores.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("8")
+	}
 	// A connection that net/http cuts early lingers 500 ms, longer than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"), goleak.Cleanup(cleanUpBinary))
 }

@@ -36,11 +36,12 @@ func TestDrainWhileAnOwnerWaits(t *testing.T) {
 		{"R10 it is left to the next server", short, func(h *harness) {
 			owner, _ := waiting(h)
 			h.drained(5 * time.Second)
-			if tn := h.turn(owner); !tn.WaitsForChildren() || tn.Attempt != 1 {
-				h.t.Errorf("%+v", tn)
+			tn := h.turn(owner)
+			if !tn.WaitsForChildren() || tn.Attempt != 1 {
+				h.t.Fatalf("%+v", tn)
 			}
 			h.restart()
-			h.ended(h.turn(owner).WaitsFor[0]) // the drain has interrupted it
+			h.ended(tn.WaitsFor[0]) // the drain has interrupted it
 			h.toldInTurn(owner, "was interrupted")
 		}},
 		{"R9 R17 no prompt starts in the drain, and none is lost", short, func(h *harness) {

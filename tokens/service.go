@@ -124,8 +124,8 @@ func (s *Service) stateOf(parent string) State {
 	return h.state
 }
 
-// finish ends a live token, and the codes and console tokens of which it is the parent.
-// mu is held.
+// finish ends a live token, and the console tokens of which it is the parent. Codes look
+// at their parent themselves. mu is held.
 func (s *Service) finish(h *held, state State) {
 	h.state = state
 	delete(s.live, h.row.hash)
@@ -133,7 +133,6 @@ func (s *Service) finish(h *held, state State) {
 	if h.row.Parent != "" {
 		return
 	}
-	s.dropCodes(h.row.Name)
 	for _, child := range s.signIns {
 		if child.row.Parent == h.row.Name && child.state == Live {
 			s.finish(child, state)

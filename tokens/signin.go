@@ -16,9 +16,11 @@ import (
 const (
 	// ConsoleLife is how long a console token lives at most: a working day.
 	ConsoleLife = 12 * time.Hour
-	// MaxSignIns is how many console tokens of one parent are kept, ended ones too: the
-	// oldest that has ended makes room for a new one.
+	// MaxSignIns is how many console tokens of one parent are kept, ended ones too. The
+	// oldest that has ended makes room for a new one, RoomAfter it was made: so what
+	// somebody with the role read can write is bounded.
 	MaxSignIns = 100
+	RoomAfter  = time.Hour
 	// KeptSignIns is how long one is kept that has ended, counted from when it was made.
 	KeptSignIns = 30 * 24 * time.Hour
 	// maxRemoved bounds how many rows a new one removes; those after it go on.
@@ -142,8 +144,9 @@ func (s *Service) outdated(parent string, now time.Time) (gone []*held, room boo
 	}
 	for _, h := range s.signIns { // the oldest first
 		ended, own := h.state != Live || s.expired(h.row), h.row.Parent == parent
-		old := now.Sub(h.row.CreatedAt.Time) >= KeptSignIns
-		if !ended || !old && !(own && of >= MaxSignIns) || len(gone) >= maxRemoved {
+		age := now.Sub(h.row.CreatedAt.Time)
+		full := own && of >= MaxSignIns && age >= RoomAfter
+		if !ended || age < KeptSignIns && !full || len(gone) >= maxRemoved {
 			continue
 		}
 		if gone = append(gone, h); own {

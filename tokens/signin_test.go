@@ -294,6 +294,10 @@ func TestAConsoleTokenExpires(t *testing.T) {
 		create(t, s, tokens.Create{Name: "long", Role: tokens.RoleRead, ExpiresInSeconds: seconds(24 * 3600)})
 		left, _ := makeCode(t, s, tokens.MakeCode{Parent: "short"})
 		short, long := signIn(t, s, tokens.SignIn{Parent: "short"}), signIn(t, s, tokens.SignIn{Parent: "long"})
+		parent, err := s.List("", 1, false)
+		if err != nil || short.Token.ExpiresAt != parent.Rows[0].ExpiresAt {
+			t.Errorf("it ends at %v, its parent at %v, %v", short.Token.ExpiresAt, parent.Rows[0].ExpiresAt, err)
+		}
 		aliveShort, _ := find(s, short.Secret)
 		aliveLong, _ := find(s, long.Secret)
 		time.Sleep(time.Hour + 10*time.Millisecond)
@@ -355,10 +359,10 @@ func TestATokenIsNotLiveWhoseParentEndsMeanwhile(t *testing.T) {
 
 // What could not be stored has used nothing up.
 func TestACodeOutlivesACommitThatFails(t *testing.T) {
-	s, store, end := open(t, t.TempDir(), "log_a")
+	_, store, end := open(t, t.TempDir(), "log_a")
 	defer end()
 	full := true
-	s = on(t, store, func() error {
+	s := on(t, store, func() error {
 		if full {
 			return ledger.ErrStorageFull
 		}

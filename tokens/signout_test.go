@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -157,6 +158,36 @@ func TestASignOutOfAllMissesNothingThatWasThere(t *testing.T) {
 	}
 }
 
+// A sign-out of all that comes while a code is traded: the token is not left over.
+func TestASignOutOfAllEndsWhatIsBeingMade(t *testing.T) {
+	s, store, end := open(t, t.TempDir(), "log_a")
+	defer end()
+	for range 20 {
+		entered, release := make(chan struct{}), make(chan struct{})
+		first := sync.OnceFunc(func() { close(entered); <-release })
+		s = on(t, store, func() error { first(); return nil })
+		_, code := makeCode(t, s, tokens.MakeCode{Parent: tokens.OwnerName})
+		var both sync.WaitGroup
+		var made tokens.Result
+		both.Go(func() {
+			var err error
+			if made, err = s.SignIn(context.Background(), tokens.SignIn{Parent: tokens.OwnerName, Code: code}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-entered
+		both.Go(func() { signOut(t, s, tokens.SignOut{All: true, Of: tokens.OwnerName}) })
+		for range 1000 { // the sign-out goes as far as it can
+			runtime.Gosched()
+		}
+		close(release)
+		both.Wait()
+		if _, ok := find(s, made.Secret); ok {
+			t.Fatal("it is live")
+		}
+	}
+}
+
 // Sign-ins of years use up no room: not that of named tokens, not that of names.
 func TestOldSignInsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -175,6 +206,10 @@ func TestOldSignInsMakeRoom(t *testing.T) {
 		for _, ended := range names[3:5] {
 			signOut(t, s, tokens.SignOut{Name: ended})
 		}
+		if _, err := s.SignIn(context.Background(), tokens.SignIn{Parent: "phone"}); !errors.Is(err, tokens.ErrTooMany) {
+			t.Errorf("one more at once: %v", err) // else a loop of sign-ins and sign-outs would fill the log
+		}
+		time.Sleep(tokens.RoomAfter)
 		newest := signIn(t, s, tokens.SignIn{Parent: "phone"}) // in the place of the oldest that has ended
 		check := func(when, parent string, want []string) {
 			t.Helper()
@@ -194,7 +229,9 @@ func TestOldSignInsMakeRoom(t *testing.T) {
 		defer func() { end() }()
 		check("after a restart", "phone", want)
 
+		end()
 		time.Sleep(tokens.KeptSignIns)
+		s, _, end = open(t, dir, "log_a")
 		last := signIn(t, s, tokens.SignIn{Parent: tokens.OwnerName})
 		check("a month later", "", []string{last.Token.Name})
 		end()

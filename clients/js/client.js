@@ -55,7 +55,6 @@ export class Client {
         if (!key || attempt > maxRepeats || !unanswered(error)) throw error
         const wait = Math.max(backoff(attempt, this.#clock), error.retry_after_ms)
         await pause(wait, this.#clock, { signals: [signal], online: error.retry_after_ms === 0 })
-        signal?.throwIfAborted()
       }
     }
   }
@@ -89,7 +88,10 @@ export class Client {
   // wherever it points, so that none is followed.
   async #request(path, { headers = {}, ...init }) {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token
-    if (token) headers = { ...headers, Authorization: `Bearer ${token}` }
+    if (token) {
+      mayGetToken(this.#url, token)
+      headers = { ...headers, Authorization: `Bearer ${token}` }
+    }
     let response
     try {
       response = await this.#fetch(this.#url + path, { ...init, headers, redirect: 'manual', cache: 'no-store' })
@@ -116,6 +118,17 @@ function checked(url) {
     throw new TypeError('the url of a Holon server is http://HOST:PORT or https://HOST:PORT, without a user, a query or a fragment')
   }
   return text.replace(/\/+$/, '')
+}
+
+// mayGetToken refuses to send a token over plain http to another machine, where others
+// could read it. The server of the page itself is one that the person has chosen.
+function mayGetToken(url, token) {
+  if (!/^[\w\-.~+/=]{1,4096}$/.test(token)) throw new TypeError('a token is made of letters, digits and -._~+/=')
+  const { protocol, hostname, origin } = new URL(url)
+  if (protocol === 'https:' || origin === globalThis.location?.origin) return
+  if (!/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+    throw new HolonError('clear_text', `${url} is plain http to another machine, so the token was not sent`)
+  }
 }
 
 // newKey makes a key that nobody else has. crypto.randomUUID is only there on https.

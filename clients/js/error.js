@@ -4,6 +4,8 @@
  * protocol are in its table of errors; those of this client are
  *   offline       no server answered, or the connection broke
  *   http_<status> an HTTP status without a JSON-RPC error, such as http_502
+ *   clear_text    the token would have gone to another machine over plain http
+ *   redirected    a redirect is not followed, since it would carry the token along
  *   bad_answer    what answered does not speak this protocol
  *   not_a_stream  something else than a stream answered, such as a page of HTML
  *   silent        not even a heartbeat came in time

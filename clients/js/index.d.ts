@@ -94,7 +94,7 @@ export interface Stream extends AsyncIterable<StreamEvent> {
 
 /** What a server answered instead of a result, or why there was no answer. */
 export class HolonError extends Error {
-  /** Of the protocol's errors, or offline, http_<status>, bad_answer, not_a_stream, redirected, silent, gap. */
+  /** Of the protocol's errors, or offline, http_<status>, bad_answer, not_a_stream, redirected, clear_text, silent, gap. */
   readonly kind: ErrorData['kind']
   readonly code: number
   readonly data?: Partial<ErrorData>

@@ -92,7 +92,9 @@ func TestArchiveOfAReleaseIsWholeAndReproducible(t *testing.T) {
 		"LICENSE": "Apache License", "README.md": "# Holon", "CHANGELOG.md": "# Changelog", "docs/operations.md": "# Operations",
 		"THIRD-PARTY-LICENSES": "==== github.com/mattn/go-sqlite3 v",
 		"deploy/grafana.json":  "holon_build_info", "deploy/alerts.yml": "HolonDown",
-		"deploy/holon.service": "ExecStart=", "deploy/holon-backup.service": "holon backup", "deploy/holon-backup.timer": "OnCalendar=",
+		"clients/python/holon.py": "class Client", "clients/js/index.js": "View", "clients/js/index.d.ts": "View", "clients/js/package.json": "holon-client",
+		"docs/examples/clients/client.mjs": "holon-client",
+		"deploy/holon.service":             "ExecStart=", "deploy/holon-backup.service": "holon backup", "deploy/holon-backup.timer": "OnCalendar=",
 		"completions/holon.bash": "__start_holon", "completions/_holon": "#compdef holon", "completions/holon.fish": "complete -c holon",
 	}
 	if licences, err := os.ReadFile(filepath.Join(tree, "THIRD-PARTY-LICENSES")); err != nil || !strings.Contains(string(licences), "==== preact ") {

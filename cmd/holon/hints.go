@@ -119,6 +119,10 @@ func hintOfForbidden(reason string) string {
 	switch reason {
 	case "agent_token":
 		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
+	case "console":
+		return "This token is that of one browser. Use the one that it was signed in with."
+	case "code":
+		return "A code is for a browser, to sign in once. Use a token of the server."
 	case string(admission.ReasonHost), string(admission.ReasonOrigin), string(admission.ReasonSecFetchSite):
 		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	}

@@ -182,6 +182,9 @@ func (l *login) tryToken(ctx context.Context, endpoint client.Endpoint) error {
 	case who.Agent != nil:
 		return &hintedError{errors.New("this is the token of an agent, so nothing was saved"),
 			"It ends with the process or attempt that it was given to. Use a token of the server."}
+	case who.Token != nil && who.Token.Code:
+		return &hintedError{errors.New("this is a code for a browser, so nothing was saved"),
+			"It works once, for a minute. Use a token of the server."}
 	}
 	l.who = who.Token
 	return nil

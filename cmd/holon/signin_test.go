@@ -177,3 +177,24 @@ func TestConsoleTokensEndWithTheirParentAndByASignOut(t *testing.T) {
 		t.Errorf("the list of named tokens has\n%s", text)
 	}
 }
+
+// A code is for one page. Where a token belongs, the command says so.
+func TestACodeIsNoTokenOfTheCommand(t *testing.T) {
+	s := startServer(t)
+	at := s.address()
+	code := s.newCode("", `{}`)
+	p := s.person()
+	if r := p.types(code+"\n", "login", at); r.code != exitFailed || !strings.Contains(r.err, "this is a code for a browser, so nothing was saved") {
+		t.Errorf("login: exit %d, %q", r.code, r.err)
+	}
+	if out := p.must("", "profiles", "-o", "json").out; strings.Contains(out, at) {
+		t.Errorf("it is kept: %s", out)
+	}
+	console := s.signedIn(s.newCode("", `{}`))
+	for token, hint := range map[string]string{code: "A code is for a browser", console: "This token is that of one browser"} {
+		r := s.person("HOLON_TOKEN="+token).holon("open", "--print")
+		if r.code != exitFailed || !strings.Contains(r.err, "[forbidden]") || !strings.Contains(r.err, hint) || r.out != "" {
+			t.Errorf("open: exit %d, %q, %q", r.code, r.out, r.err)
+		}
+	}
+}

@@ -5,7 +5,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 
 import { Client, HolonError } from '../index.js'
-import { FakeClock, cut, fails, html, refuse, serve } from './fake.js'
+import { FakeClock, cut, fails, html, refuse, serve, take } from './fake.js'
 
 const answer = (result, more = {}) => (response) => {
   response.writeHead(200, { 'Content-Type': 'application/json' })
@@ -154,4 +154,26 @@ test('a url that is none is refused at once', () => {
     assert.throws(() => new Client({ url }), /http:\/\/HOST:PORT/)
   }
   assert.equal(new Client({ url: 'https://host/holon//' }).url, 'https://host/holon')
+})
+
+test('a token does not go over plain http to another machine', async (t) => {
+  let sent = 0
+  const fetch = async () => {
+    sent++
+    return Response.json({ result: 1 })
+  }
+  const client = (url, token = 'secret') => new Client({ url, token, fetch, clock: new FakeClock() })
+  for (const url of ['http://example.org', 'http://10.0.0.1:8080', 'http://localhost.example.org', 'http://127.0.0.1.example.org']) {
+    await fails(client(url).call('x/y', {}, { key: true }), 'clear_text')
+    await fails(take(client(url).stream()), 'clear_text')
+  }
+  assert.equal(sent, 0)
+  for (const url of ['https://example.org', 'http://localhost:1', 'http://127.0.0.1:1', 'http://127.1:1', 'http://[::1]:1']) await client(url).call('x/y')
+  await client('http://example.org', '').call('x/y')
+  globalThis.location = { origin: 'http://example.org' }
+  t.after(() => delete globalThis.location)
+  await client('http://example.org').call('x/y')
+  await new Client({ token: 'secret', fetch }).call('x/y') // the page's own server
+  assert.equal(sent, 8)
+  await assert.rejects(client('https://example.org', 'se\ncret').call('x/y'), /letters/)
 })

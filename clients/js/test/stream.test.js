@@ -249,6 +249,21 @@ test('a server that closes every stream at once is asked less and less often', a
   assert.deepEqual(clock.waits, [250, 500, 1000, 2000])
 })
 
+test('a connection that lasts, or that had a heartbeat, begins the waits anew', async (t) => {
+  const clock = new FakeClock()
+  const lasting = (response) => {
+    clock.time += 5000
+    response.end()
+  }
+  for (const lives of [stream([opened(0)], lasting), stream([opened(0), { method: 'stream/heartbeat', params: { seq: 0 } }], finish)]) {
+    const { url } = await serve(t, lives)
+    clock.waits = []
+    const s = new Client({ url, clock }).stream({ after_seq: 0, onState: () => clock.waits.length === 3 && s.close() })
+    assert.deepEqual(await take(s), [])
+    assert.deepEqual(clock.waits, [250, 250, 250])
+  }
+})
+
 test('retryNow and the browser’s word that it is online end a wait', async (t) => {
   const browser = new EventTarget()
   globalThis.addEventListener = browser.addEventListener.bind(browser)

@@ -50,9 +50,13 @@ export function keep(secret) {
 // connection and happens once.
 export async function call(method, params = {}, options = {}) {
   counters.requests++
+  // A connection that died while the machine slept may never say so.
+  const late = AbortSignal.timeout(options.key ? 120_000 : 60_000)
+  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
   try {
-    return await client.call(method, params, options)
+    return await client.call(method, params, { ...options, signal })
   } catch (error) {
+    if (late.aborted && !options.signal?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
     if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error)
     throw error
   }
