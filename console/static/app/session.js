@@ -35,7 +35,8 @@ function credential() {
 
 let held = credential()
 
-export const client = new Client({ token: () => held || undefined })
+// Frames may have 64 MiB, where a server is configured so.
+export const client = new Client({ token: () => held || undefined, maxLineBytes: 72 << 20 })
 
 // keep takes another credential; '' forgets it.
 export function keep(secret) {
