@@ -92,6 +92,26 @@ globalThis.look = {
     return all
   },
 
+  // watchElements remembers what kinds of elements and attributes there are from now on;
+  // strange returns those that no message may make.
+  watchElements() {
+    look.seen = new Set()
+    const all = el => {
+      if (el.nodeType !== 1) return
+      for (const e of [el, ...el.querySelectorAll('*')]) {
+        if (!plainElements.has(e.localName)) look.seen.add(e.localName)
+        if (e.localName === 'a' && e.closest('article') && !/^(https?:|mailto:)/.test(e.href)) look.seen.add('a ' + e.href.slice(0, 60))
+        if (e.localName === 'a' && e.closest('article') && !e.rel.includes('noreferrer')) look.seen.add('a with a referrer')
+        for (const a of e.attributes) if (/^on|^style$|^srcdoc$|^formaction$/.test(a.name) || a.name === 'src' && !/favicon/.test(a.value)) look.seen.add(`${e.localName} ${a.name}`)
+      }
+    }
+    const app = document.getElementById('app')
+    all(app)
+    new MutationObserver(changes => { for (const c of changes) { if (c.type === 'attributes') all(c.target); else c.addedNodes.forEach(all) } })
+      .observe(app, { subtree: true, childList: true, attributes: true })
+  },
+  strange: () => [...look.seen],
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },
@@ -103,6 +123,9 @@ function on(el, box) {
   const seen = document.elementFromPoint(x, y)
   return seen && (el.contains(seen) || seen.contains(el) && seen.matches('label')) ? { x, y } : null
 }
+
+const plainElements = new Set(('a article blockquote body br button code del details div em footer form h1 h2 header hr img input ins label li main nav ol p pre section ' +
+  'select option span strong summary table tbody td textarea th thead time tr ul').split(' '))
 
 look.frame = 0
 const count = () => { look.frame++; requestAnimationFrame(count) }
