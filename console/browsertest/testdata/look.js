@@ -112,6 +112,9 @@ globalThis.look = {
   },
   strange: () => [...look.seen],
 
+  countFrames() { look.from = look.frame },
+  framesSince: () => look.frame - look.from,
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },
