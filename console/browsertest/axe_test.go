@@ -43,6 +43,9 @@ func TestNobodyIsKeptOut(t *testing.T) {
 			if wide := read[[]string](p, "look.wide()"); len(wide) > 0 {
 				t.Errorf("%s: wider than %d px: %q", s.name, f.width, wide)
 			}
+			if cut := read[[]string](p, "look.cut()"); len(cut) > 0 {
+				t.Errorf("%s: out of sight: %q", s.name, cut)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -104,4 +105,21 @@ func TestQuestionsAreAnsweredWhereTheyWait(t *testing.T) {
 		p.sees("article[data-type=agent_message]", "selected no")
 		p.exact()
 	})
+}
+
+// Markdown that is easily drawn wrong.
+func TestMarkdownIsDrawn(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		s := serve(t, "")
+		thread := s.thread("echo", nil)
+		s.ended(thread, "- [x] tests\n- [ ] documents\n\n1. one\n2. two\n\n![a cat](https://example.com/cat.png) &lt;b&gt; **a**_b_`c`")
+		p := open(t, s, f, "#/thread/"+thread)
+		p.sees("article[data-type=agent_message]", "one")
+		for _, want := range []string{"☑ tests", "☐ documents", "one", "two", "🖼 a cat <b> abc"} {
+			p.sees("article[data-type=agent_message] li, article[data-type=agent_message] p", want)
+		}
+		if raw := p.text("article[data-type=agent_message]"); strings.Contains(raw, "[") {
+			t.Errorf("it is shown as it was written: %s", raw)
+		}
+	}, desktopDark)
 }

@@ -81,6 +81,17 @@ globalThis.look = {
     return all.slice(0, 10)
   },
 
+  // cut returns links and buttons that lie beyond the side of a box whose bar nobody sees.
+  cut() {
+    const all = []
+    for (const box of document.querySelectorAll('*')) {
+      if (getComputedStyle(box).scrollbarWidth !== 'none' || box.scrollWidth <= box.clientWidth) continue
+      const end = box.getBoundingClientRect().right
+      for (const el of box.querySelectorAll('a, button')) if (el.getBoundingClientRect().right > end + 1) all.push(el.textContent)
+    }
+    return all
+  },
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },

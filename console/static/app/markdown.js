@@ -51,7 +51,7 @@ class Drawing {
   block(t, depth) {
     if (++this.nodes > maxNodes) throw new Error('too many')
     switch (t.type) {
-      case 'space': case 'def': return null
+      case 'space': case 'def': case 'checkbox': return null // the list item has drawn its box
       case 'heading': return html`<div class="h" role="heading" aria-level=${Math.min(6, t.depth + 2)} data-level=${t.depth}>${this.inline(t.tokens, depth + 1)}</div>`
       case 'paragraph': return html`<p>${this.inline(t.tokens, depth + 1)}</p>`
       case 'text': return t.tokens ? this.inline(t.tokens, depth + 1) : decoded(t)
@@ -81,7 +81,7 @@ class Drawing {
         case 'del': return html`<del>${this.inline(t.tokens, depth + 1)}</del>`
         case 'codespan': return html`<code>${t.text}</code>`
         case 'br': return html`<br />`
-        case 'checkbox': return null // the list item has drawn it
+        case 'checkbox': return null
         case 'link': return link(t.href, this.inline(t.tokens, depth + 1))
         case 'image': return html`<span class="image">🖼 ${link(t.href, t.text || t.href)}</span>` // nothing is loaded from elsewhere
       }

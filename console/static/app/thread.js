@@ -56,7 +56,7 @@ function Head({ t, loader, asText, setAsText }) {
     <p class="facts">
       ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
       <span>${clean(t.agent)}</span>
-      ${(s?.cwd || t.cwd) && html`<span title=${clean(s?.cwd || t.cwd)}>${shortDirectory(s?.cwd || t.cwd)}</span>`}
+      ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortDirectory(s?.cwd || t.cwd)}</span>`}
       ${s?.git && html`<span>${oneLine(s.git.branch)} ${s.git.added || s.git.removed ? html`<ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
       ${t.state === 'paused' && html`<span>paused</span>`}
@@ -94,7 +94,7 @@ function Children({ loader, turn }) {
   if (!rows.length) return null
   const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
   return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
-    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${c.state} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>
+    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${c.state} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
       <span class="quiet">${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : ''}</span></li>`)}</ul></details>`
 }
 
