@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"io/fs"
 	"log"
@@ -25,6 +26,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
 )
 
@@ -35,13 +38,28 @@ const publicAddress = "93.184.216.34"
 // ownNetwork gives the test a network of its own, in which publicAddress is that of this
 // machine. The goroutine of the test keeps its thread: what it starts, and where it
 // listens, is in this network.
+//
+// At the end the thread goes back to the network of all. It must not end with the
+// goroutine: the kernel kills the servers of other tests that this thread has started.
 func ownNetwork(t *testing.T) {
 	t.Helper()
 	need(t, "network")
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	runtime.LockOSThread()
+	before, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", syscall.Gettid()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		defer before.Close()
+		if err := unix.Setns(int(before.Fd()), unix.CLONE_NEWNET); err != nil {
+			t.Errorf("go back to the network of all: %v", err) // the thread stays locked, and ends
+			return
+		}
+		runtime.UnlockOSThread()
+	})
 	for _, args := range [][]string{{"link", "set", "lo", "up"}, {"addr", "add", publicAddress + "/32", "dev", "lo"}} {
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 			t.Fatalf("ip %v: %v\n%s", args, err, out)

@@ -473,7 +473,7 @@ class Streams(WithServer):
         self.assertEqual(len(back), 1)
 
     def test_close_ends_an_iteration_that_waits_in_another_thread(self):
-        fake = self.serve(1)
+        fake = self.serve(1, spoil=lambda n, s: setattr(s, "heartbeat", 3600))
         stream, seen, got = fake.client().stream(0), threading.Event(), []
 
         def follow():
@@ -710,6 +710,14 @@ class Tokens(WithServer):
         stream = Client(data=self.data).stream(0, on_state=lambda state: state.error and self.record(second.url))
         self.assertEqual(self.take(stream, 5), [1, 2, 3, 4, 5])
         self.assertEqual(second.headers[0]["Authorization"], "Bearer s3cret")
+
+    def test_the_known_address_stays_if_only_the_default_is_left(self):
+        os.rename(self.data, os.path.join(self.dir, "holon"))
+        client = Client()
+        self.assertEqual(client._endpoint().url, "unix:/x")
+        os.unlink(os.path.join(self.dir, "holon", "server.json"))
+        client._refresh()
+        self.assertEqual((client._endpoint().url, client._endpoint().token), ("unix:/x", "s3cret"))
 
     def test_no_token_in_clear_to_another_machine(self):
         for url in ("http://example.test", "http://10.0.0.1:8080", "http://127.0.0.1.example.test"):

@@ -150,12 +150,15 @@ function Lines({ loader }) {
   return html`<div class="lines" ref=${box} tabindex="0" aria-label="Timeline" onScroll=${scrolled}>
     ${t?.older && html`<p class="quiet edge"><button type="button" class="small" onClick=${() => loader.older()}>${loader.busy.value === 'older' ? 'reading …' : 'Show older'}</button></p>`}
     ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
-    ${entries.map(e => html`<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
+    ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
     ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button> <button type="button" onClick=${() => { t.follows = true; loader.end() }}>Go to the end</button></p>`
       : turn && html`<p class="progress" data-state=${turn.state}><span class="pulse" aria-hidden="true"></span> ${progress(turn)}</p>`}
     ${t && !t.follows && !t.newer && html`<p class="jump"><button type="button" onClick=${() => { t.follows = true; loader.version.value++ }}>↓ Follow the end</button></p>`}
   </div>`
 }
+
+// stepOf is the step of an entry, '' if it is in none. An entry of another turn is in none.
+const stepOf = (e, turn) => e?.item && (turn === undefined || e.turn === turn) ? e.item.step || '' : ''
 
 // topRow is the first row that is visible.
 function topRow(box) {

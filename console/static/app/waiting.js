@@ -15,8 +15,12 @@ export function Waiting() {
   if (!known.value) return html`<${Loading} />`
   const missing = questions.value.map(q => q.thread_id).filter(id => !threads.value.has(id))
   if (missing.length) readThreads(...new Set(missing))
+  const reviews = [...threads.value.values()].filter(t => t.summary.reviews)
   return html`<div class="page"><h1>Waiting for you</h1>
-    ${!questions.value.length && html`<p class="quiet">Nothing waits.</p>`}
+    ${reviews.length > 0 && html`<ul class="cards">${reviews.map(t => html`<li class="card" key=${t.thread_id} data-state="waiting">
+      <a class="whole" href=${to('thread', t.thread_id)}><span class="title">${cut(oneLine(t.summary.title), 80) || t.thread_id.slice(-8)}</span></a>
+      <span class="doing">${t.summary.reviews === 1 ? 'An end waits' : `${t.summary.reviews} ends wait`} for your review.</span></li>`)}</ul>`}
+    ${!questions.value.length && !reviews.length && html`<p class="quiet">Nothing waits.</p>`}
     ${questions.value.slice(0, most).map(q => {
       const t = threads.value.get(q.thread_id)
       const head = html`<p class="facts"><a href=${to('thread', q.thread_id)}>${cut(oneLine(t?.summary.title || ''), 80) || q.thread_id.slice(-8)}</a>${t ? html`<span>${oneLine(t.agent)}</span>` : null}</p>`
