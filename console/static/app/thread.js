@@ -151,9 +151,12 @@ function Lines({ loader }) {
     ${t?.older && html`<p class="quiet edge"><button type="button" class="small" onClick=${() => loader.older()}>${loader.busy.value === 'older' ? 'reading …' : 'Show older'}</button></p>`}
     ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
     ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
-    ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button> <button type="button" onClick=${() => { t.follows = true; loader.end() }}>Go to the end</button></p>`
+    ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button></p>`
       : turn && html`<p class="progress" data-state=${turn.state}><span class="pulse" aria-hidden="true"></span> ${progress(turn)}</p>`}
-    ${t && !t.follows && !t.newer && html`<p class="jump"><button type="button" onClick=${() => { t.follows = true; loader.version.value++ }}>↓ Follow the end</button></p>`}
+    ${t && !t.follows && html`<p class="jump"><button type="button" onClick=${() => {
+      t.follows = true
+      t.newer ? loader.end() : loader.version.value++
+    }}>↓ Follow the end</button></p>`}
   </div>`
 }
 
