@@ -14,6 +14,7 @@ CASES ?= 1000000
 STARTS ?= 10000
 TREES ?= 2000
 DELIVERIES ?= 500
+RUNS ?= 50
 AGENTS ?=
 # The newest of both on npm. The encoder is of version 4.4 of the specification.
 TOON_SPEC := 3.3.2
@@ -24,7 +25,7 @@ export CGO_ENABLED := 1
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/holon
@@ -46,7 +47,7 @@ test: ## Run all tests, the short crash, power-cut and full-disk runs among them
 .PHONY: race
 race: ## Run the tests of what has goroutines with the race detector
 	$(GO) test -race -short -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview)' | \
-		grep -vE '/(backoff|limits|lines|sanitize|strict|cmd/holon/toon|rpc/frame|picturetest)$$|^[^/]*/[^/]*/holon$$')
+		grep -vE '/(backoff|limits|lines|sanitize|strict|cmd/holon/toon|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
 
 .PHONY: check
 check: fmt vet lint generated race fuzz-short ## What CI runs beside the tests (which run the conformance suite, too)
@@ -84,9 +85,19 @@ pictures: ## Draw the pictures of the documents from real terminals (about four 
 	mkdir -p docs/pictures
 	PICTURES=$(CURDIR)/docs/pictures REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 15m -run TestPictures ./cmd/holon/dashboard
 
+.PHONY: pictures-console
+pictures-console: ## Take pictures of every page of the console, on a phone and a desktop, light and dark (needs chromium)
+	mkdir -p docs/pictures
+	PICTURES=$(CURDIR)/docs/pictures REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestPictures ./console/browsertest
+
+.PHONY: soak-console
+soak-console: ## Kill the server under the console at random in RUNS=50 random worlds (needs chromium)
+	CONSOLE_SOAK=$(RUNS) REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 1h -run TestThePageIsExactAfterRandomKills ./console/browsertest
+
 .PHONY: bench-people
-bench-people: build ## Measure what a person feels of the dashboard (about two minutes)
+bench-people: build ## Measure what a person feels of the dashboard and of the console (about three minutes)
 	$(GO) run ./bench/people --holon $(BIN)
+	BENCH_CONSOLE=1 REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestWhatAPersonFeels ./console/browsertest
 
 .PHONY: fuzz-short
 fuzz-short: ## Fuzz every parser with 20,000 inputs (FUZZTIME=1m: for a minute each)

@@ -67,7 +67,8 @@ var onlyImporter = map[string][]string{
 	"github.com/BurntSushi/toml":                 {"cmd"},
 	"github.com/mattn/go-runewidth":              {"cmd"},
 	"charm.land":                                 {"cmd"},
-	"github.com/charmbracelet/x/ansi":            {"cmd"}, // tests only
+	"github.com/charmbracelet/x/ansi":            {"cmd"},                 // tests only
+	"github.com/chromedp":                        {"console/browsertest"}, // tests only
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"golang.org/x/time":                          {"hooks"},

@@ -115,6 +115,13 @@ globalThis.look = {
   countFrames() { look.from = look.frame },
   framesSince: () => look.frame - look.from,
 
+  // measureKeys measures from each key to the frame after the next, which has drawn it.
+  measureKeys() {
+    look.keys = []
+    look.from = look.frame
+    addEventListener('keydown', e => requestAnimationFrame(() => requestAnimationFrame(() => look.keys.push(performance.now() - e.timeStamp))), true)
+  },
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },
@@ -133,6 +140,8 @@ const plainElements = new Set(('a article blockquote body br button code del det
 look.frame = 0
 const count = () => { look.frame++; requestAnimationFrame(count) }
 requestAnimationFrame(count)
+
+look.until(() => document.documentElement.dataset.ready === 'true').then(() => { look.readyAt = performance.now() })
 
 addEventListener('click', e => {
   const el = look.aim?.el
