@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,12 @@ func TestMain(m *testing.M) { os.Exit(testAll(m)) }
 
 func testAll(m *testing.M) int {
 	defer acptest.Clean()
+	flag.Parse()
+	// Tests wait for frames, processes and what people must be able to read first: more of
+	// them fit on few cores.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("4")
+	}
 	path, err := findBrowser()
 	if err != nil {
 		missing = err.Error()
