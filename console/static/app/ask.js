@@ -42,10 +42,10 @@ export function Question({ item, cwd, head }) {
   const off = dead || busy || reading
   return html`<section class="question" id=${item.item_id} data-dead=${off || undefined} aria-label=${'Question: ' + oneLine(c.title || c.message)}>
     ${head}
-    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${clean(c.title || c.message)}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
+    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${literal(c.title || c.message)}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
     ${c.type === 'permission_request' ? html`<${Subject} content=${c} about=${about} cwd=${cwd} />` : null}
-    ${c.url && html`<p>${link(c.url, clean(c.url))}</p>`}
-    ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${clean(c.description)}</p>`}
+    ${c.url && html`<p>${link(c.url, literal(c.url))}</p>`}
+    ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${literal(c.description)}</p>`}
     ${!may('respond') ? html`<p class="quiet">You may read, but not answer.</p>`
       : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
       : html`<${Fields} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
@@ -82,7 +82,7 @@ function Subject({ content, about, cwd }) {
 export const diffsOf = c => Array.isArray(c?.content) ? c.content.filter(p => p?.type === 'diff').map(p => ({ path: p.path, operation: p.old_text ?? p.oldText ? 'update' : 'add', old_text: p.old_text ?? p.oldText, new_text: p.new_text ?? p.newText })) : []
 
 const Options = ({ options, off, answer }) => html`<div class="options">${options.filter(o => may('work') || !o.kind?.endsWith('_always')).map(o => html`<div class="option">
-  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : o.kind?.startsWith('reject') ? 'danger' : ''} onClick=${() => answer({ option_id: o.option_id })}>${oneLine(o.name)}</button>
+  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : o.kind?.startsWith('reject') ? 'danger' : ''} onClick=${() => answer({ option_id: o.option_id })}>${literal(o.name)}</button>
   ${widens(o.kind) && html`<span class="quiet">${widens(o.kind)}</span>`}</div>`)}</div>`
 
 function Fields({ content, id, off, answer }) {

@@ -37,7 +37,7 @@ export class Timeline {
     this.byKey = new Map()
     this.turns = new Map()
     this.markers = new Map()
-    this.older = ''  // the cursor of the page before the oldest entry; '' = there is none
+    this.older = ''  // the cursor of the page before the held part, its first seq; '' = there is none
     this.newer = ''  // of the page behind the newest one; '' = the end is held
     this.through = 0 // without the end: the seq up to which everything is held
     this.olderTurns = ''
@@ -105,8 +105,7 @@ export class Timeline {
 
   // covers tells whether what happened at a seq belongs to the held part.
   covers(seq) {
-    const oldest = this.older && this.entries.length ? this.entries[0].seq : 0
-    return seq >= oldest && (!this.newer || seq <= this.through)
+    return seq >= Number(this.older) && (!this.newer || seq <= this.through)
   }
 
   put(entry) {
@@ -228,7 +227,7 @@ export class Timeline {
       entry.version++
     } else if (method === 'item/created') {
       if (this.newer) this.missed = true
-      else {
+      else if (this.covers(p.seq)) {
         this.add(row)
         this.trim()
       }
