@@ -115,7 +115,7 @@ function script(chance) {
   return lines.filter(l => {
     if (l.startsWith('/step') || l.startsWith('/again')) open++
     return l !== '/end' || open-- > 0 || (open = 0)
-  }).join('\n')
+  }).join('\n') || '/say nothing'
 }
 
 async function all(client, method, params, key) {
@@ -194,10 +194,14 @@ test('what the page holds is what the server shows', { skip, timeout: 60_000 }, 
   const chance = new Random(seed)
   const { thread_id } = await ask('thread/start', { agent: 'echo' })
   const pages = []
-  t.after(() => Promise.all(pages.map(p => p.close())))
+  let working = false
+  t.after(() => {
+    working = false
+    return Promise.all(pages.map(p => p.close()))
+  })
 
   for (let round = 0; round < rounds; round++) {
-    let working = true
+    working = true
     const people = (async () => {
       while (working) {
         if (pages.length < 6 && chance.below(6) === 0) {
