@@ -88,6 +88,15 @@ test('a retried turn forgets what its former end said', () => {
   assert.deepEqual([end.state, end.attempt, end.error, end.reason, end.undelivered_item_ids], ['completed', 2, undefined, undefined, undefined])
 })
 
+test('an end that comes after the page behind it is shown', () => {
+  const t = begun([row(30)], { seq: 35 })
+  Object.assign(t, { newer: '30', through: 30 })
+  t.expect()
+  t.takeNewer({ items: [row(50, { turn_id: 'turn_2' })], next_cursor: '50' })
+  t.apply(event('turn/completed', 40))
+  assert.deepEqual(t.entries.map(e => e.seq), [30, 40, 50])
+})
+
 // scripted is a loader whose answers the test gives.
 function scripted() {
   const asked = []

@@ -268,7 +268,7 @@ export class Timeline {
     t.completed_at ||= timestamp
     t.end_seq = seq
     if (known) this.drop(known)
-    if (!this.newer) this.putEnd(t, p.lineage)
+    this.putEnd(t, p.lineage)
     this.trim()
   }
 
@@ -302,7 +302,7 @@ export class Timeline {
     if (this.covers(p.seq) || line.items.length) this.putLine({ key: 'rewind:' + p.seq, seq: p.seq, turn: p.turn_id, rewind: line })
     const t = this.turns.get(p.turn_id)
     if (t && !p.step && p.seq > (t.updated_seq || 0)) {
-      const now = { ...t, attempt: Math.max(t.attempt, p.new_epoch), state: 'active', error: undefined, completed_at: undefined, updated_seq: p.seq }
+      const now = { ...t, attempt: Math.max(t.attempt, p.new_epoch), state: 'active', error: undefined, started_at: undefined, completed_at: undefined, updated_seq: p.seq }
       this.turns.set(p.turn_id, now)
       this.unend(now)
     }
