@@ -8,3 +8,6 @@ Object.assign(globalThis, {
   requestAnimationFrame: f => setTimeout(f, 0), cancelAnimationFrame: clearTimeout, matchMedia: () => ({ matches: false }),
 })
 globalThis.document ??= { hidden: false, addEventListener() {} }
+// The page's clock must not keep a test from ending.
+const every = setInterval
+globalThis.setInterval = (...how) => every(...how).unref()
