@@ -15,11 +15,17 @@ const mostShown = 256 << 10
 // Row is one entry of the timeline. It is drawn again only if the entry has changed: a page
 // has two hundred of them, and deltas change one.
 export class Row extends Component {
-  shouldComponentUpdate(next) {
-    return next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
+  shouldComponentUpdate(next, state) {
+    return state !== this.state || next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
   }
 
-  render({ entry, newestPlan }) {
+  // An item of a form that nobody knows must not take the page with it.
+  componentDidCatch() {
+    this.setState({ version: this.props.version })
+  }
+
+  render({ entry, version, newestPlan }, { version: broken }) {
+    if (broken === version) return html`<p class="failure">This ${clean(entry.item?.type || 'entry')} cannot be shown.</p>`
     if (entry.rewind) return html`<${Rewind} rewind=${entry.rewind} seq=${entry.seq} />`
     if (entry.end) return html`<${End} end=${entry.end} />`
     return html`<${Item} item=${entry.item} newestPlan=${newestPlan} />`
