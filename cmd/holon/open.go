@@ -52,6 +52,9 @@ you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
 			if err := initialize(cmd.Context(), c.client, &who); err != nil {
 				return err
 			}
+			if !who.Capabilities.Console {
+				return errConsoleOff
+			}
 			if o.forCode(cmd) {
 				return o.printCode(c, at)
 			}
@@ -73,6 +76,10 @@ you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"read", "respond", "work", "operate"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// errConsoleOff says what to do where no browser gets in, whatever its code.
+var errConsoleOff = &hintedError{errors.New("the console of this server is off"),
+	"Restart the server with it: without --console=false, HOLON_CONSOLE=false and console = false (holon config shows which it is).\nIn the terminal, holon shows the same."}
 
 // opening is one run of holon open.
 type opening struct {

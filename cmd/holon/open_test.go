@@ -234,6 +234,24 @@ func TestOpenPrintsThePublicAddressOfTheServer(t *testing.T) {
 	}
 }
 
+func TestOpenSaysThatTheConsoleIsOff(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.Console = false }}
+	s.start()
+	b := newBrowser(t, "0")
+	for _, args := range [][]string{{"open"}, {"open", "--print"}, {"open", "--public-url", "https://holon.example.com"}} {
+		r := s.person("BROWSER=" + b.program).holon(args...)
+		if r.code != exitFailed || r.out != "" || !strings.Contains(r.err, "the console of this server is off\n") || !strings.Contains(r.err, "--console=false") || b.args(t) != "" {
+			t.Errorf("%q: exit %d, %q, %q; the browser was given %s", args, r.code, r.out, r.err, b.args(t))
+		}
+	}
+	if text := s.post("initialize", `{}`); !strings.Contains(text, `"console":false`) {
+		t.Error(text)
+	}
+	if text := startServer(t).post("initialize", `{}`); !strings.Contains(text, `"console":true`) {
+		t.Error(text)
+	}
+}
+
 // modules reads what drawQR has drawn: true is dark.
 func modules(t *testing.T, drawn string, inverted bool) (dark [][]bool) {
 	t.Helper()
