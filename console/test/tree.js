@@ -33,7 +33,7 @@ export function look(node, out = { text: [], nodes: 0, links: [] }) {
         assert.ok(/^(https?|mailto):/.test(value), `link to ${value}`)
         assert.match(n.props.rel, /noreferrer/)
       }
-      if (name === 'class') assert.ok(['h', 'code', 'wide', 'plain', 'image', 'quiet'].includes(value), `class ${value}`)
+      if (name === 'class') assert.ok(['h', 'code', 'wide', 'plain', 'image', 'quiet', 'task'].includes(value), `class ${value}`)
     }
     todo.push(n.props.children)
   }

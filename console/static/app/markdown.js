@@ -75,7 +75,9 @@ class Drawing {
       case 'blockquote': return html`<blockquote>${this.blocks(t.tokens, depth + 1)}</blockquote>`
       case 'hr': return html`<hr />`
       case 'list': {
-        const items = t.items.map(i => html`<li class=${i.task ? 'task' : undefined}>${i.task ? (i.checked ? '☑ ' : '☐ ') : null}${this.blocks(i.tokens, depth + 1)}</li>`)
+        const items = t.items.map(i => i.task
+          ? html`<li class="task">${i.checked ? '☑ ' : '☐ '}${this.blocks(i.tokens, depth + 1)}</li>`
+          : html`<li>${this.blocks(i.tokens, depth + 1)}</li>`)
         return t.ordered ? html`<ol start=${t.start || 1}>${items}</ol>` : html`<ul>${items}</ul>`
       }
       case 'table': return html`<div class="wide" tabindex="0"><table>
