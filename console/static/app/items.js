@@ -82,7 +82,7 @@ function Long({ text, lines }) {
   const most = lines && !all ? lines : Infinity
   const shown = rows.length > most ? rows.slice(0, most).join('\n') : cutText
   const left = whole.length - shown.length
-  return html`<div class="plain">${all ? whole.slice(0, mostShown * 8) : shown}</div>${left > 0 && !all && html`<button type="button" class="small" onClick=${() => setAll(true)}>Show all (${lines && rows.length > most ? plural(whole.split('\n').length, 'line') : bytes(whole.length)})</button>`}`
+  return html`<div class="plain">${all ? whole.slice(0, mostShown * 8) : shown}</div>${all && whole.length > mostShown * 8 && html`<p class="quiet">The first ${bytes(mostShown * 8)} of ${bytes(whole.length)}.</p>`}${left > 0 && !all && html`<button type="button" class="small" onClick=${() => setAll(true)}>Show all (${lines && rows.length > most ? plural(whole.split('\n').length, 'line') : bytes(whole.length)})</button>`}`
 }
 
 function Reasoning({ item, c }) {
