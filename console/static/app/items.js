@@ -2,6 +2,7 @@
 import { html, Component, useMemo, useState } from './html.js'
 import { markdown, plain, link, maxText } from './markdown.js'
 import { Diff } from './diff.js'
+import { keptSuperseded } from './timeline.js'
 import { diffsOf } from './ask.js'
 import { At, Copy, Mark } from './parts.js'
 import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, span } from './text.js'
@@ -186,5 +187,5 @@ function End({ end }) {
 function Rewind({ rewind, seq }) {
   const what = rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
   return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
-    <div class="superseded">${rewind.items.slice(-50).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
+    <div class="superseded">${rewind.items.slice(-keptSuperseded).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }
