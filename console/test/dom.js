@@ -70,9 +70,11 @@ class Text extends Node {
   }
 }
 
+const heard = {}
 const body = new Element('body')
 globalThis.document = {
-  hidden: false, body, documentElement: { dataset: {} }, addEventListener() {}, getElementById: () => null,
+  hidden: false, body, documentElement: { dataset: {} }, getElementById: () => null,
+  addEventListener: (name, f) => { (heard[name] ||= []).push(f) }, fire: name => { for (const f of heard[name] || []) f() },
   createElement: name => new Element(name), createElementNS: (_, name) => new Element(name), createTextNode: text => new Text(text),
 }
 

@@ -2,7 +2,7 @@
 import './browser.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Timeline, maxHeld } from '../app/timeline.js'
+import { Timeline, keptSuperseded, maxHeld } from '../app/timeline.js'
 import { Loader } from '../app/thread_load.js'
 import { HolonError } from '../client/index.js'
 
@@ -95,6 +95,19 @@ test('an end that comes after the page behind it is shown', () => {
   t.takeNewer({ items: [row(50, { turn_id: 'turn_2' })], next_cursor: '50' })
   t.apply(event('turn/completed', 40))
   assert.deepEqual(t.entries.map(e => e.seq), [30, 40, 50])
+})
+
+test('of many superseded items only the newest are kept whole', () => {
+  const whole = t => t.entries.find(e => e.rewind).rewind.items.map(i => Boolean(i.content))
+  const want = Array.from({ length: 100 }, (_, i) => i >= 100 - keptSuperseded)
+  const rows = Array.from({ length: 100 }, (_, i) => row(100 - i))
+  assert.deepEqual(whole(begun(rows.map(r => ({ ...r, superseded: true, superseded_by_seq: 150 })))), want)
+  const t = begun(rows, { seq: 100 })
+  const marker = event('stream/rewind', 150, { step: '', new_epoch: 2, superseded_after_seq: 0 })
+  t.apply(marker)
+  assert.deepEqual(whole(t), want)
+  t.takeOlder({ items: [row(0, { superseded: true, superseded_by_seq: 150 })] })
+  assert.deepEqual(whole(t), [false, ...want])
 })
 
 // scripted is a loader whose answers the test gives.

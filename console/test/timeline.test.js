@@ -11,7 +11,7 @@ import { binary, Server } from './server.js'
 import { Random } from './random.js'
 
 const seed = Number(process.env.SEED || 1)
-const rounds = Number(process.env.ROUNDS || 6)
+const rounds = Number(process.env.ROUNDS || 4)
 const skip = binary ? false : 'NOT TESTED: HOLON_BINARY names no server'
 const say = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 

@@ -13,8 +13,8 @@ export const reading = signal(false)
 export const heals = error => error instanceof HolonError && (error.code === 0 || error.retryable)
 
 // refresher returns a function that asks for another reading. read is called with what was
-// given to the calls since the last reading.
-export function refresher(read) {
+// given to the calls since the last reading; least is how long it rests between two.
+export function refresher(read, least = pause) {
   let asked = null, running = false, failed = 0
   async function run() {
     const what = asked
@@ -33,7 +33,7 @@ export function refresher(read) {
       running = false
       if (asked) run()
       else if (--busy === 0) reading.value = false
-    }, Math.min(pause * 2 ** failed, 10_000))
+    }, Math.max(least, Math.min(pause * 2 ** failed, 10_000)))
   }
   return (...what) => {
     const idle = !asked && !running

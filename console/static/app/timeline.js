@@ -9,6 +9,8 @@ export const maxHeld = 200
 // After a marker the server stores nothing more of the try that it supersedes, so markers
 // of old turns can be forgotten.
 const maxMarked = 500
+// keptSuperseded is how many superseded items of one marker the page keeps whole, and draws.
+export const keptSuperseded = 50
 
 // textOf is the text of a content that deltas append to.
 export function textOf(content) {
@@ -20,6 +22,9 @@ export function textOf(content) {
   }
   return ''
 }
+
+// lightened keeps of the older items of a line only what tells that they are there.
+const lightened = items => items.map((i, n) => n < items.length - keptSuperseded ? { item_id: i.item_id, created_seq: i.created_seq } : i)
 
 function grown(content) {
   const body = new GrowingText()
@@ -122,11 +127,14 @@ export class Timeline {
   // putLine puts the line of a marker; what the known one has not, it gets.
   putLine(entry) {
     const known = this.put(entry)
-    if (known === entry) return
+    if (known === entry) {
+      entry.rewind.items = lightened(entry.rewind.items)
+      return
+    }
     const { items } = known.rewind
     for (const item of entry.rewind.items) if (!items.some(i => i.item_id === item.item_id)) items.push(item)
     items.sort((a, b) => a.created_seq - b.created_seq)
-    known.rewind = { ...entry.rewind, items }
+    known.rewind = { ...entry.rewind, items: lightened(items) }
     known.version++
   }
 
@@ -172,7 +180,7 @@ export class Timeline {
       const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { tried: row.attempt, step: row.lineage?.at(-1)?.step || '', items: [] } })
       if (shown(row.type) && !entry.rewind.items.some(i => i.item_id === row.item_id)) {
         entry.rewind.items.push(item)
-        entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq)
+        entry.rewind.items = lightened(entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq))
         entry.version++
       }
       return
