@@ -3,7 +3,7 @@ import { Client } from '../client/index.js'
 import { html, useEffect, useState } from './html.js'
 import { keep, locked } from './session.js'
 import { clean, plural, words } from './text.js'
-import { go } from './router.js'
+import { go, route } from './router.js'
 import { useOnce } from './parts.js'
 
 const rolesSay = { read: 'read everything that the agents do', respond: 'read, and answer questions', work: 'start and steer work: run code as the user of the server', operate: 'do everything but tokens, secrets and pruning' }
@@ -51,7 +51,7 @@ function Press({ credential, done, children }) {
     try {
       const { secret } = await new Client({ token: credential }).call('signin/create', {})
       keep(secret)
-      go('overview')
+      if (route.value.page === 'signin') go('overview') // else one follows a link to a page
       done()
     } catch (e) {
       setError(e)
