@@ -62,7 +62,8 @@ func TestSigningIn(t *testing.T) {
 	})
 }
 
-// A token is traded for one of the browser, is not kept, and ends it when it is revoked.
+// A token is traded for one of the browser, is not kept, and ends it when it is revoked. Who
+// came by a link is then where it leads.
 func TestSigningInByToken(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		s := serveLocked(t)
@@ -70,15 +71,14 @@ func TestSigningInByToken(t *testing.T) {
 		secret := s.call("token/create", object{"name": "reader", "role": "read"})["secret"].(string)
 		p := blank(t, s, f)
 		p.complaints.expect("status of 401")
-		p.navigate("#/")
+		p.navigate("#/thread/" + thread) // a link in a message
 		p.write("input[type=password]", secret)
 		p.press("form button", "Sign in")
-		p.untilPage("overview")
+		p.untilPage("thread")
 		p.complaints.expect()
 		if kept := read[string](p, "JSON.stringify(localStorage)"); kept == "{}" || strings.Contains(kept, secret) {
 			t.Errorf("the browser keeps %s", kept)
 		}
-		p.goTo("#/thread/" + thread)
 		p.seesNot("#composer", "")
 		p.complaints.expect("status of 401")
 		s.call("token/revoke", object{"name": "reader"})
