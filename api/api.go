@@ -51,6 +51,7 @@ type Services struct {
 	Version       string
 	StartedAt     time.Time // zero: now
 	DefaultThread string    // serve --default-thread; "" = none
+	Console       bool      // browsers get the console from this server
 	Limits        Limits
 }
 

@@ -77,6 +77,7 @@ type Capabilities struct {
 	Workers     bool            `json:"workers"`
 	Collapse    []Collapse      `json:"collapse"`
 	Content     []StreamContent `json:"content"`
+	Console     bool            `json:"console"` // browsers get the console from this server
 }
 
 // Initialize answers initialize.
@@ -102,6 +103,7 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,
 			LogStream: h.api.hasLogs, Prune: h.api.Pruner != nil, Workers: h.api.Workers != nil, Collapse: collapses, Content: streamContents,
+			Console: h.api.Console,
 		},
 		Limits: h.api.Limits,
 	}, nil

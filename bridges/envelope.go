@@ -65,6 +65,9 @@ type Data struct {
 	// NewAttempt, of TypeSuperseded, is the attempt that has begun instead; 0 if
 	// it is not the turn that is tried again but a step of it.
 	NewAttempt int `json:"new_attempt,omitzero"`
+	// URL shows the thread, or its inbox, in the console; absent where the server has no
+	// address that browsers reach.
+	URL string `json:"url,omitzero"`
 }
 
 // Review is the verdict of a reviewed end.

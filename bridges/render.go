@@ -3,6 +3,7 @@ package bridges
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,6 +35,9 @@ type Material struct {
 	Title      string
 	Turn       *turns.Turn // of a reviewed end; else nil
 	Supersedes []string
+	// ConsoleURL is the address of the console, without a slash at the end; "" = nobody
+	// has said how browsers reach it, and there is no link.
+	ConsoleURL string
 }
 
 // Envelope makes what is sent for a chosen event.
@@ -43,7 +47,7 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		Type: strings.ReplaceAll(c.Method, "/", "."), Timestamp: c.Header.Timestamp, Supersedes: m.Supersedes,
 		Data: Data{
 			SubscriptionID: s.SubscriptionID, ThreadID: c.ThreadID, TurnID: c.Header.TurnID, Attempt: c.Header.Attempt,
-			Title: oneLine(m.Title, MaxTitleBytes), Method: c.Method,
+			Title: oneLine(m.Title, MaxTitleBytes), Method: c.Method, URL: link(m.ConsoleURL, c),
 		},
 	}
 	if e.Supersedes == nil {
@@ -80,6 +84,19 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		}
 	}
 	return e
+}
+
+// link is the address at which the console shows what an event is about; "" = none. An
+// event of an inbox leads to the inbox: the thread of a person's has nothing else.
+func link(console string, c *Chosen) string {
+	if console == "" || c.ThreadID == "" {
+		return ""
+	}
+	page := "thread"
+	if strings.HasPrefix(c.Method, "inbox/") {
+		page = "inbox"
+	}
+	return console + "/#/" + page + "/" + url.PathEscape(c.ThreadID)
 }
 
 // entry is an entry of an inbox as it is sent. The summary of an end has what the agent

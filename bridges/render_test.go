@@ -2,6 +2,7 @@ package bridges
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -124,6 +125,37 @@ func TestTextHasNoSecretThatAnEscapeSequenceParts(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is sent as %q, want %q", method, got, want)
+		}
+	}
+}
+
+// TestEnvelopesHaveTheAddressOfTheirThread, if the server knows how browsers reach it.
+func TestEnvelopesHaveTheAddressOfTheirThread(t *testing.T) {
+	header := `{"seq":1,"thread_id":%q,"turn_id":"t","timestamp":"2026-11-21T10:00:00.000Z",`
+	for _, c := range []struct{ method, thread, members, want string }{
+		{notify.TurnCompleted, "thread_01", `"state":"completed"`, "/#/thread/thread_01"},
+		{notify.TurnStarted, "thread_01", `"state":"active"`, "/#/thread/thread_01"},
+		{notify.ItemCreated, "thread_01", `"item_id":"i","status":"pending","content":{"type":"question","message":"?"}`, "/#/thread/thread_01"},
+		{notify.InboxPosted, "me", `"entry":{}`, "/#/inbox/me"},
+		{notify.InboxStalled, "me", `"a":1`, "/#/inbox/me"},
+		{notify.ThreadClosed, "a_B-9", `"a":1`, "/#/thread/a_B-9"},
+		{notify.ThreadClosed, "a/../b?c#d>|)", `"a":1`, "/#/thread/a%2F..%2Fb%3Fc%23d%3E%7C%29"},
+		{notify.BridgePaused, "", `"a":1`, ""},
+	} {
+		s := &Subscription{SubscriptionID: "s", On: []On{OnFinal, OnQuestions, OnProgress, OnInbox}, Methods: []string{notify.ThreadClosed, notify.BridgePaused, notify.InboxStalled}}
+		e, err := s.Choose(Event{Seq: 1, ThreadID: c.thread, Method: c.method, Params: []byte(fmt.Sprintf(header, c.thread) + c.members + "}")})
+		if err != nil || e == nil {
+			t.Fatalf("%s: %+v, %v", c.method, e, err)
+		}
+		for _, console := range []string{"", "https://holon.example", "http://127.0.0.1:8080"} {
+			want := console + c.want
+			if console == "" || c.want == "" {
+				want = ""
+			}
+			m := Material{LogID: "log_12345678", ConsoleURL: console}
+			if got := s.Envelope(e, m).Data.URL; got != want {
+				t.Errorf("%s of %q: %q, want %q", c.method, c.thread, got, want)
+			}
 		}
 	}
 }

@@ -46,6 +46,9 @@ type Config struct {
 	Open       func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
 	Configured []Configured  // the bridges of the configuration
 	Drain      time.Duration // how long attempts may continue at a stop
+	// ConsoleURL is the address of the console, to which messages link; "" = they have no
+	// links. Bodies that are stored keep the links that they have.
+	ConsoleURL string
 
 	Log    *zap.Logger      // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now

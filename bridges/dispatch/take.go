@@ -388,6 +388,7 @@ func (l *lane) fill(t *taken, now time.Time) {
 				d.Kill(bridges.ReasonRender, now)
 			}
 		}()
+		t.material.ConsoleURL = l.s.cfg.ConsoleURL
 		d.Body, err = json.Marshal(l.sub.Envelope(t.chosen, t.material))
 		d.Checked = err == nil
 	}

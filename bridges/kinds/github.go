@@ -65,7 +65,7 @@ type gitHubCall struct {
 }
 
 // comment is the text of a comment. What is not ours is in code, where GitHub makes
-// no mentions, references, links or markup of it.
+// no mentions, references, links or markup of it. The only link is to the console.
 func comment(e *bridges.Envelope) string {
 	m := describe(e)
 	head := "**" + m.what + "**"
@@ -88,6 +88,9 @@ func comment(e *bridges.Envelope) string {
 		parts = append(parts, what+": "+codeSpan(command))
 	} else if m.next != "" {
 		parts = append(parts, m.next)
+	}
+	if m.link != "" {
+		parts = append(parts, "["+linkLabel+"](<"+m.link+">)")
 	}
 	return strings.Join(parts, "\n\n")
 }

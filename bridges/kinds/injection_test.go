@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -32,7 +33,7 @@ func withText(s string) []*bridges.Envelope {
 	}
 	for _, e := range all {
 		d := &e.Data
-		d.Title, d.Text, d.Reason, d.ResolvedBy, d.Method, d.TurnID, d.ThreadID = s, s, s, s, s, s, s
+		d.Title, d.Text, d.Reason, d.ResolvedBy, d.Method, d.TurnID, d.ThreadID, d.URL = s, s, s, s, s, s, s, s
 		d.Error = &turns.Failure{Kind: s, Message: s}
 		d.Review = &bridges.Review{Verdict: s, Note: s}
 		d.Question = &bridges.Question{ItemID: s, Title: s, Options: []bridges.Option{{ID: "o", Label: s}}}
@@ -43,16 +44,35 @@ func withText(s string) []*bridges.Envelope {
 	return all
 }
 
-// inEvery runs a test for hostile texts and for random ones.
+// ourLink is the only link that a message may have.
+const ourLink = "https://holon.example:8443/#/thread/thread_01"
+
+// linksOf are the links that the messages of an envelope have, as "text address".
+func linksOf(e *bridges.Envelope) []string {
+	if e.Data.URL == ourLink {
+		return []string{"Open it in the console " + ourLink}
+	}
+	return nil
+}
+
+// inEvery runs a test for hostile texts and for random ones, which are in the place of the
+// link too, and for some beside our link.
 func inEvery(t *testing.T, check func(t testing.TB, e *bridges.Envelope, text string)) {
 	for _, text := range hostile {
-		for _, e := range withText(text) {
+		for i, e := range withText(text) {
 			check(t, e, text)
+			if i%3 == 0 {
+				e.Data.URL = ourLink
+				check(t, e, text)
+			}
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hostile[:22]), rapid.StringMatching("[`~<>&@#\\[\\]()*_ \n.:/a-]{1,12}"), rapid.String()), 1, 4).Draw(rt, "text"), "")
 		e := rapid.SampledFrom(withText(text)).Draw(rt, "type")
+		if rapid.Bool().Draw(rt, "link") {
+			e.Data.URL = ourLink
+		}
 		check(t, e, text)
 	})
 }
@@ -83,7 +103,10 @@ func TestSlackShowsOnlyText(t *testing.T) {
 			if m.Parse != "none" || m.Markdown == nil || *m.Markdown || m.LinkNames || m.UnfurlLinks == nil || *m.UnfurlLinks || m.UnfurlMedia == nil || *m.UnfurlMedia {
 				t.Fatalf("the message may have markup, names or previews: %+v", m)
 			}
-			for _, shown := range []string{m.Text, m.Seen()} {
+			if got := m.Links(); !slices.Equal(got, linksOf(e)) {
+				t.Fatalf("with %q it has the links %q", text, got)
+			}
+			for _, shown := range []string{m.Text, m.Blocks[0].Text.Text} {
 				noControls(t, "the message", shown)
 				if rest := entity.ReplaceAllString(shown, " "); strings.ContainsAny(rest, "<>&") || address.MatchString(rest) {
 					t.Fatalf("%q is shown as %q", text, shown)
@@ -92,8 +115,8 @@ func TestSlackShowsOnlyText(t *testing.T) {
 					t.Fatalf("a text of %d bytes", len(shown))
 				}
 			}
-			for _, b := range m.Blocks {
-				if b.Type != "section" || b.Text.Type != "plain_text" {
+			for i, b := range m.Blocks {
+				if (i > 0 || b.Type != "section" || b.Text.Type != "plain_text") && (i != 1 || b.Type != "rich_text" || len(m.Links()) != 1) {
 					t.Fatalf("a block with markup: %+v", b)
 				}
 			}
@@ -115,8 +138,11 @@ func TestNtfyShowsOnlyText(t *testing.T) {
 				t.Fatalf("%q is shown as %q", text, shown)
 			}
 		}
-		if strings.Contains(got.Title, "\n") || got.Markdown || got.Click != "" || len(got.Message) > 4096 {
+		if strings.Contains(got.Title, "\n") || got.Markdown || len(got.Message) > 4096 {
 			t.Fatalf("%+v", got)
+		}
+		if links := linksOf(e); got.Click != "" && links == nil || links != nil && got.Click != ourLink {
+			t.Fatalf("%q: a tap opens %q", text, got.Click)
 		}
 	})
 }
@@ -131,7 +157,13 @@ func TestGitHubShowsOnlyText(t *testing.T) {
 		g.Delete(c.ID)
 		noControls(t, "the comment", c.Body)
 		shown, ok := strings.CutSuffix(c.Body, mark.FindString(c.Body))
-		if rest := outsideCode(shown); !ok || !ours.MatchString(rest) {
+		rest := outsideCode(shown)
+		if linksOf(e) != nil {
+			before, after, found := strings.Cut(rest, "[Open it in the console](<"+ourLink+">)")
+			ok = ok && found && strings.Trim(after, "\n") == "" && strings.HasSuffix(before, "\n\n")
+			rest = before + after
+		}
+		if !ok || !ours.MatchString(rest) {
 			t.Fatalf("%q is shown as\n%s\nand outside of code is %q", text, c.Body, rest)
 		}
 		if len(c.Body) > 65536 {

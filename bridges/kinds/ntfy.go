@@ -50,6 +50,7 @@ type publication struct {
 	Message    string   `json:"message"`
 	Priority   urgency  `json:"priority"`
 	Tags       []string `json:"tags"`
+	Click      string   `json:"click,omitzero"` // opened by a tap
 	SequenceID string   `json:"sequence_id,omitzero"`
 }
 
@@ -61,7 +62,7 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	a, end := own.begin(ctx)
 	defer end()
 	m := describe(o.Envelope())
-	p := publication{Topic: topic, Priority: m.urgency, Tags: []string{m.sign}}
+	p := publication{Topic: topic, Priority: m.urgency, Tags: []string{m.sign}, Click: m.link}
 	p.Title, p.Message = m.plain(maxNtfy, unlinked)
 	if p.Message == "" {
 		p.Message = m.what // without a message ntfy writes one of its own

@@ -90,9 +90,9 @@ type slackCall struct {
 	shown slackMessage
 }
 
-// slackMessage is what a message shows. Its block has no markup, and Slack makes no
-// links of it. Text is for notifications; the rest says for it that there are no
-// links, names or previews either.
+// slackMessage is what a message shows. Its first block has no markup, and Slack makes
+// no links of it; the one after it, if there is one, is our own link. Text is for
+// notifications; the rest says for it that there are no links, names or previews either.
 type slackMessage struct {
 	Text      string       `json:"text"`
 	Blocks    []slackBlock `json:"blocks"`
@@ -102,8 +102,9 @@ type slackMessage struct {
 }
 
 type slackBlock struct {
-	Type string         `json:"type"`
-	Text slackPlainText `json:"text"`
+	Type     string          `json:"type"`
+	Text     slackPlainText  `json:"text,omitzero"`     // of a section
+	Elements []slackRichText `json:"elements,omitzero"` // of a rich text
 }
 
 type slackPlainText struct {
@@ -112,16 +113,32 @@ type slackPlainText struct {
 	Emoji bool   `json:"emoji"`
 }
 
+// slackRichText is a line of a rich text.
+type slackRichText struct {
+	Type     string      `json:"type"`
+	Elements []slackLink `json:"elements"`
+}
+
+// slackLink is a link whose address is a member: no markup is read to find it
+// (https://docs.slack.dev/reference/block-kit/block-elements/link-element).
+type slackLink struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
+	Text string `json:"text"`
+}
+
 func slackText(e *bridges.Envelope) slackMessage {
 	m := describe(e)
 	title, body := m.plain(maxSlack, slackEscape)
 	if body != "" {
 		body = "\n" + body
 	}
-	return slackMessage{
-		Text: title, Parse: "none",
-		Blocks: []slackBlock{{"section", slackPlainText{"plain_text", title + body, false}}},
+	blocks := []slackBlock{{Type: "section", Text: slackPlainText{"plain_text", title + body, false}}}
+	if m.link != "" {
+		line := slackRichText{"rich_text_section", []slackLink{{"link", m.link, linkLabel}}}
+		blocks = append(blocks, slackBlock{Type: "rich_text", Elements: []slackRichText{line}})
 	}
+	return slackMessage{Text: title, Parse: "none", Blocks: blocks}
 }
 
 // slackEscape makes text of any text: Slack has mentions, links and commands in

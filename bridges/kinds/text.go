@@ -14,8 +14,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// message is what a person is shown of an envelope. What, label and Next are words
-// of our own; everything else may have been written by an agent, and each kind
+// message is what a person is shown of an envelope. What, label, Next and Link are
+// words of our own; everything else may have been written by an agent, and each kind
 // escapes it for its target.
 type message struct {
 	what    string // what has happened, such as "Completed"
@@ -23,6 +23,7 @@ type message struct {
 	details []detail
 	text    string // the agent's last message; several lines
 	next    string // what to do next, such as a command; "" = nothing
+	link    string // of the console, which shows it; "" = none
 	urgency urgency
 	sign    string // the name of an emoji
 }
@@ -53,6 +54,9 @@ const (
 func describe(e *bridges.Envelope) message {
 	d := &e.Data
 	m := message{title: oneLine(d.Title, maxTitle), text: d.Text, urgency: normal}
+	if consoleLink.MatchString(d.URL) {
+		m.link = d.URL
+	}
 	switch e.EventType {
 	case bridges.TypeFinal:
 		m.final(d)
@@ -193,6 +197,14 @@ func toType(what, verb, id string) string {
 }
 
 var typedID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+
+// linkLabel is what a person sees of a link.
+const linkLabel = "Open it in the console"
+
+// consoleLink is the form of links into the console. The server has made the link, of its
+// configuration and an id; this keeps it one whatever a stored envelope has, and free of
+// characters that mean something at a target.
+var consoleLink = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/%\[\]-]{1,256}/#/(thread|inbox)/[A-Za-z0-9._~%-]{1,200}$`)
 
 // plain lays a message out for targets without markup, in at most n bytes: title
 // and body. escape is used for what is not ours.

@@ -22,10 +22,21 @@ func TestWhatPeopleAreShown(t *testing.T) {
 	hostile.Data.Title, hostile.Data.Text, hostile.Data.State = "see https://evil.example @all <!here>", "```\n@octocat <b>bold</b>\n```", turns.Interrupted
 	rejected := kindstest.Final()
 	rejected.Data.Review = &bridges.Review{Verdict: "rejected", Note: "still not this way"}
-	for _, e := range append(all, hostile, rejected) {
+	linked := kindstest.Final()
+	linked.Data.URL = "https://holon.example/#/thread/thread_01"
+	for _, e := range append(all, hostile, rejected, linked) {
 		m := describe(e)
 		title, body := m.plain(maxNtfy, unlinked)
-		b.WriteString("== " + string(e.EventType) + "\n-- ntfy\n" + title + "\n\n" + body + "\n-- slack\n" + slackText(e).Blocks[0].Text.Text + "\n-- github\n" + comment(e) + "\n\n")
+		slack := slackText(e).Blocks
+		text := slack[0].Text.Text
+		for _, more := range slack[1:] {
+			link := more.Elements[0].Elements[0]
+			text += "\n(" + more.Type + ", " + link.Type + ") " + link.Text + " " + link.URL
+		}
+		if m.link != "" {
+			body += "\n(click) " + m.link
+		}
+		b.WriteString("== " + string(e.EventType) + "\n-- ntfy\n" + title + "\n\n" + body + "\n-- slack\n" + text + "\n-- github\n" + comment(e) + "\n\n")
 	}
 	got := strings.ReplaceAll(b.String(), gap, "·")
 	const path = "testdata/messages.txt"
@@ -81,5 +92,22 @@ func TestWhatPeopleAreShownHasNoEscapeSequences(t *testing.T) {
 	}
 	if got, want := oneLine(text, 100), "red two 👩\u200d🔬"; got != want {
 		t.Errorf("one line: %q, want %q", got, want)
+	}
+}
+
+// TestOnlyAddressesOfTheConsoleAreLinks: what else a stored envelope may have is left out.
+func TestOnlyAddressesOfTheConsoleAreLinks(t *testing.T) {
+	for address, is := range map[string]bool{
+		"https://holon.example/#/thread/thread_01a2066d-81d8": true, "http://[::1]:8080/#/inbox/me": true, "https://a.example/team/#/thread/a%3Eb": true,
+		"": false, "https://holon.example/": false, "https://holon.example/#/server": false, "javascript:alert(1)//x/#/thread/a": false,
+		"https://a.example/#/thread/a>)": false, "https://a.example/#/thread/a|b": false, "https://a.example/#/thread/a b": false, "https://a.example/#/thread/a\n": false,
+		"https://u@a.example/#/thread/a": false, "https://a.example/?x#/thread/a": false, "https://ä.example/#/thread/a": false,
+		"https://" + strings.Repeat("a", 257) + "/#/thread/a": false,
+	} {
+		e := kindstest.Final()
+		e.Data.URL = address
+		if m := describe(e); (m.link != "") != is || is && m.link != address {
+			t.Errorf("%q becomes the link %q", address, m.link)
+		}
 	}
 }

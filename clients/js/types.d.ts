@@ -261,6 +261,7 @@ export type InitializeResult = {
     workers: boolean;
     collapse: Open<"superseded">[];
     content: Open<"summary">[];
+    console: boolean;
   };
   limits: {
     max_frame_bytes: number;

@@ -203,6 +203,28 @@ func TestTheConsolesExceptionLeadsToNothingElse(t *testing.T) {
 	}
 }
 
+// TestServeSaysThePublicAddressOfTheConsole, which is the only one that it knows behind a
+// proxy.
+func TestServeSaysThePublicAddressOfTheConsole(t *testing.T) {
+	for _, c := range []struct {
+		behind bool
+		public string
+		local  bool // it names the address of the listener too
+	}{
+		{false, "https://holon.example.com:8443/", true}, {true, "https://holon.example.com:8443/", false},
+	} {
+		s := &server{t: t, data: t.TempDir(), auth: "token", change: func(settings *config.Config) {
+			settings.PublicURL, settings.BehindProxy, settings.AllowHost = c.public, c.behind, []string{"other.example.com"}
+		}}
+		s.start()
+		text := s.log.String()
+		contains(t, text, "\nconsole: "+c.public+"\n")
+		if strings.Contains(text, "console: "+s.url()) != c.local || strings.Contains(text, "other.example.com") {
+			t.Errorf("behind a proxy %v:\n%s", c.behind, text)
+		}
+	}
+}
+
 // Through a proxy that ends TLS the console works if the proxy passes on the name in the
 // browser's address line; whoever forgets that gets a refusal, not a console in which
 // nothing works.

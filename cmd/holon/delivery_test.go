@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -241,5 +242,28 @@ func TestAStopCutsAttemptsThatTakeLongerThanTheDrain(t *testing.T) {
 	requests := target.Requests()
 	if len(requests) != 2 || string(requests[0].Body) != string(requests[1].Body) || requests[0].Header.Get("Webhook-Id") != requests[1].Header.Get("Webhook-Id") {
 		t.Errorf("%d requests, of %v", len(requests), requests)
+	}
+}
+
+// TestMessagesOfAServerLinkToItsConsole, if it knows its address.
+func TestMessagesOfAServerLinkToItsConsole(t *testing.T) {
+	for public, link := range map[string]string{
+		"https://Holon.example.com/": `"url":"https://holon.example.com/#/thread/a"`,
+		"":                           "",
+	} {
+		target := kindstest.NewReceiver(t, sendSecret)
+		s := &server{t: t, data: t.TempDir(), bridges: hook(target.URL + "/x"), change: func(c *config.Config) { c.PublicURL = public }}
+		s.start()
+		s.did("subscription/create", `{"subscription_id":"s","bridge_id":"hook"}`)
+		s.echo("/say see https://evil.example/#/thread/b")
+		eventually(t, "it arrives", func() bool { return len(target.IDs()) == 1 })
+		body := string(target.Requests()[0].Body)
+		if !strings.Contains(body, link) || strings.Contains(body, `"url"`) != (link != "") {
+			t.Errorf("with %q: %s", public, body)
+		}
+		server, err := os.ReadFile(client.ServerFile(s.data))
+		if err != nil || strings.Contains(string(server), "public_url") != (public != "") {
+			t.Errorf("with %q: %s, %v", public, server, err)
+		}
 	}
 }

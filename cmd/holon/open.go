@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -50,6 +52,9 @@ you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
 			if err := initialize(cmd.Context(), c.client, &who); err != nil {
 				return err
 			}
+			if !who.Capabilities.Console {
+				return errConsoleOff
+			}
 			if o.forCode(cmd) {
 				return o.printCode(c, at)
 			}
@@ -64,7 +69,7 @@ you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
 	flags.StringVar(&o.role, "role", "", "what the browser may do: read (default), respond, work or operate")
 	flags.StringArrayVar(&o.limitedTo, "thread", nil, "only this thread and those below it; may be repeated")
 	flags.StringVar(&o.name, "name", "", "what the sign-in is called in events and lists, such as phone (default console)")
-	flags.StringVar(&o.publicURL, "public-url", "", "the address by which the browser reaches the server, such as that of a proxy")
+	flags.StringVar(&o.publicURL, "public-url", "", "the address by which the browser reaches the server, such as that of a proxy (default: public_url of the server)")
 	flags.BoolVar(&o.qr, "qr", false, "also draw the address as a QR code, for the camera of a phone")
 	flags.BoolVar(&o.print, "print", false, "print an address with a code, and start no browser")
 	// It fails only for a flag that is not there.
@@ -72,11 +77,18 @@ you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
 	return cmd
 }
 
+// errConsoleOff says what to do where no browser gets in, whatever its code.
+var errConsoleOff = &hintedError{errors.New("the console of this server is off"),
+	"Restart the server with it: without --console=false, HOLON_CONSOLE=false and console = false (holon config shows which it is).\nIn the terminal, holon shows the same."}
+
 // opening is one run of holon open.
 type opening struct {
 	role, name, publicURL string
 	limitedTo             []string
 	qr, print             bool
+	// link is the public address: as the flag says, or the record of the server that is
+	// asked; "" = neither does.
+	link string
 }
 
 // check returns what is wrong with the flags.
@@ -90,15 +102,9 @@ func (o *opening) check(g *globals) error {
 	if o.publicURL == "" {
 		return nil
 	}
-	at, err := client.NormalURL(o.publicURL)
+	at, err := config.NormalPublicURL(o.publicURL)
 	if err != nil {
 		return usagef("--public-url: %w", err)
-	}
-	if strings.HasPrefix(at, "unix:") {
-		return usagef("--public-url: no browser opens a unix socket; give https://HOST")
-	}
-	if client.MayGetToken(at) != nil {
-		return usagef("--public-url %s: the code, and what the browser does, would go through the network in clear; give an https address", at)
 	}
 	o.publicURL = at
 	return nil
@@ -119,6 +125,11 @@ func (o *opening) connect(g *globals, cmd *cobra.Command) (c *caller, at string,
 	if err != nil {
 		return nil, "", err
 	}
+	data := g.loaded.Data
+	record := recordOf(data, endpoint.URL)
+	if o.link = o.publicURL; o.link == "" {
+		o.link, _ = config.NormalPublicURL(record.PublicURL) // "" = it says none
+	}
 	switch at = endpoint.URL; {
 	case o.publicURL != "":
 		return c, o.publicURL, nil
@@ -126,8 +137,9 @@ func (o *opening) connect(g *globals, cmd *cobra.Command) (c *caller, at string,
 		at, err = client.NormalURL(at)
 		return c, at, err
 	}
-	data := g.loaded.Data
-	at = addressBeside(data, endpoint.URL)
+	if at = plainAddress(record); at == "" && o.link != "" {
+		return c, o.link, nil
+	}
 	if at == "" {
 		c.close()
 		return nil, "", &hintedError{fmt.Errorf("the server listens on %s, and no browser opens a unix socket", endpoint.URL),
@@ -140,13 +152,18 @@ func (o *opening) connect(g *globals, cmd *cobra.Command) (c *caller, at string,
 	return c, at, nil
 }
 
-// addressBeside is an address that is not a unix socket of the server that listens on
-// socket; "" = it has none, or another server runs on the data directory.
-func addressBeside(data, socket string) string {
+// recordOf is what a data directory says about the server at a URL; the zero value if that
+// is another server.
+func recordOf(data, url string) client.ServerRecord {
 	record, err := client.ReadServerFile(data)
-	if err != nil || !slices.Contains(record.URLs, socket) {
-		return ""
+	if err != nil || !slices.Contains(record.URLs, url) {
+		return client.ServerRecord{}
 	}
+	return record
+}
+
+// plainAddress is an address of a server that is not a unix socket; "" = it has none.
+func plainAddress(record client.ServerRecord) string {
 	for _, at := range record.URLs {
 		if strings.HasPrefix(at, "http") {
 			return at
@@ -199,6 +216,7 @@ func (o *opening) printStarted(c *caller, at string) error {
 // printCode makes a code and prints the address that has it. It is printed, and in no
 // argument of any program: those are for all users to see.
 func (o *opening) printCode(c *caller, at string) error {
+	at = cmp.Or(o.link, at)
 	if o.qr && o.publicURL == "" && client.MayGetToken(at) == nil && strings.HasPrefix(at, "http://") {
 		return usagef("--qr: a phone does not reach %s; give the address that it reaches: --public-url https://HOST", at)
 	}

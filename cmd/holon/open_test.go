@@ -9,6 +9,7 @@ import (
 
 	"rsc.io/qr"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/tokens"
 )
@@ -157,7 +158,7 @@ func TestOpenSaysWhatItCannotDo(t *testing.T) {
 	}{
 		{nil, exitFailed, "--listen 127.0.0.1:8080"},
 		{[]string{"--role", "owner"}, exitUsage, `--role "owner": give read, respond, work or operate`},
-		{[]string{"--public-url", "holon.example.com"}, exitUsage, "--public-url: server URL: give http"},
+		{[]string{"--public-url", "holon.example.com"}, exitUsage, `--public-url: "holon.example.com" is no such address; give https://HOST`},
 		{[]string{"--public-url", "http://holon.example.com"}, exitUsage, "give an https address"},
 		{[]string{"--public-url", "unix:/x"}, exitUsage, "no browser opens a unix socket"},
 		{[]string{"--qr", "-o", "json"}, exitUsage, "leave -o json out"},
@@ -184,6 +185,70 @@ func TestOpenSaysWhatItCannotDo(t *testing.T) {
 	tcp := startServer(t)
 	if r := tcp.person().holon("open", "--qr"); r.code != exitUsage || !strings.Contains(r.err, "a phone does not reach "+tcp.address()) {
 		t.Errorf("a phone: exit %d, %q", r.code, r.err)
+	}
+}
+
+// TestOpenPrintsThePublicAddressOfTheServer, unless a flag names another one. The browser
+// of this machine still gets the plain address.
+func TestOpenPrintsThePublicAddressOfTheServer(t *testing.T) {
+	const public = "https://holon.example.com"
+	s := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.PublicURL = "https://Holon.example.com:443/" }}
+	s.start()
+	other := startServer(t)
+	for _, c := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"asked for", public, []string{"--print"}},
+		{"named by its address", public, []string{"--url", s.address()}},
+		{"another one is given", "https://box.example.com", []string{"--public-url", "https://box.example.com"}},
+		{"another server", other.address(), []string{"--url", other.address()}},
+	} {
+		token, err := os.ReadFile(filepath.Join(other.data, "token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		environ := []string{}
+		if c.name == "another server" {
+			environ = append(environ, "HOLON_TOKEN="+strings.TrimSpace(string(token)))
+		}
+		codeIn(t, s.person(environ...).holon(append([]string{"open"}, c.args...)...), c.want)
+	}
+	if r := s.person().holon("open", "--qr"); r.code != exitOK || !strings.Contains(r.out, public+"/#code=") {
+		t.Errorf("for a phone: exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	if runtime.GOOS == "linux" {
+		b := newBrowser(t, "0")
+		if r := s.person("BROWSER=" + b.program).holon("open"); r.code != exitOK || b.args(t) != "["+s.address()+"/]" {
+			t.Errorf("exit %d, %q, %q; the browser was given %s", r.code, r.out, r.err, b.args(t))
+		}
+	}
+	socket := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.PublicURL = public }}
+	socket.only = []string{"unix:" + filepath.Join(socket.data, "test.sock")}
+	socket.start()
+	codeIn(t, socket.person().holon("open"), public)
+	local := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.PublicURL = "http://localhost:8080" }}
+	local.start()
+	if r := local.person().holon("open", "--qr"); r.code != exitUsage || !strings.Contains(r.err, "a phone does not reach http://localhost:8080") {
+		t.Errorf("a phone: exit %d, %q", r.code, r.err)
+	}
+}
+
+func TestOpenSaysThatTheConsoleIsOff(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), change: func(c *config.Config) { c.Console = false }}
+	s.start()
+	b := newBrowser(t, "0")
+	for _, args := range [][]string{{"open"}, {"open", "--print"}, {"open", "--public-url", "https://holon.example.com"}} {
+		r := s.person("BROWSER=" + b.program).holon(args...)
+		if r.code != exitFailed || r.out != "" || !strings.Contains(r.err, "the console of this server is off\n") || !strings.Contains(r.err, "--console=false") || b.args(t) != "" {
+			t.Errorf("%q: exit %d, %q, %q; the browser was given %s", args, r.code, r.out, r.err, b.args(t))
+		}
+	}
+	if text := s.post("initialize", `{}`); !strings.Contains(text, `"console":false`) {
+		t.Error(text)
+	}
+	if text := startServer(t).post("initialize", `{}`); !strings.Contains(text, `"console":true`) {
+		t.Error(text)
 	}
 }
 

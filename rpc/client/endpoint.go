@@ -162,6 +162,8 @@ type ServerRecord struct {
 	host.Process
 	URLs  []string `json:"urls"`
 	LogID string   `json:"log_id"`
+	// PublicURL is the address under which browsers reach the console; "" = unknown.
+	PublicURL string `json:"public_url,omitzero"`
 }
 
 // ServerFile returns the path of a data directory's server.json.

@@ -36,13 +36,57 @@ type SlackMessage struct {
 	UnfurlMedia *bool  `json:"unfurl_media"`
 }
 
-// SlackBlock is a block with text.
+// SlackBlock is a block: a section with text, or a rich text.
 type SlackBlock struct {
 	Type string `json:"type"`
 	Text struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	} `json:"text"`
+	Elements []struct {
+		Type     string         `json:"type"`
+		Elements []SlackElement `json:"elements"`
+	} `json:"elements"`
+}
+
+// SlackElement is a part of a line of a rich text.
+type SlackElement struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
+	Text string `json:"text"`
+}
+
+// valid reports whether Slack takes a block of one of the types that are known here.
+func (b SlackBlock) valid() bool {
+	switch b.Type {
+	case "section":
+		return b.Text.Text != "" && (b.Text.Type == "plain_text" || b.Text.Type == "mrkdwn") && b.Elements == nil
+	case "rich_text":
+		for _, line := range b.Elements {
+			if line.Type != "rich_text_section" || slices.ContainsFunc(line.Elements, func(e SlackElement) bool { return e.Type == "link" && e.URL == "" }) {
+				return false
+			}
+		}
+		return len(b.Elements) > 0 && b.Text.Type == ""
+	}
+	return false
+}
+
+// Links are the links of rich texts, as "text address".
+func (m SlackMessage) Links() (all []string) {
+	for _, b := range m.Blocks {
+		for _, line := range b.Elements {
+			for _, e := range line.Elements {
+				all = append(all, e.Text+" "+e.URL)
+			}
+		}
+	}
+	return all
+}
+
+// takes reports whether Slack takes the blocks of a message.
+func (m SlackMessage) takes() bool {
+	return !slices.ContainsFunc(m.Blocks, func(b SlackBlock) bool { return !b.valid() })
 }
 
 // Seen is what a person sees of a message.
@@ -52,8 +96,11 @@ func (m SlackMessage) Seen() string {
 	}
 	var all []string
 	for _, b := range m.Blocks {
-		all = append(all, b.Text.Text)
+		if b.Text.Text != "" {
+			all = append(all, b.Text.Text)
+		}
 	}
+	all = append(all, m.Links()...)
 	return strings.Join(all, "\n")
 }
 
@@ -180,6 +227,9 @@ func (s *Slack) call(method string, m SlackMessage) (result map[string]any, prob
 		return nil, "channel_not_found"
 	}
 	at := slices.IndexFunc(s.messages, func(o SlackMessage) bool { return o.Channel == channel && o.TS == m.TS })
+	if !m.takes() {
+		return nil, "invalid_blocks"
+	}
 	switch method {
 	case "chat.postMessage":
 		if s.state[channel] != "" {
@@ -252,7 +302,7 @@ func (s *Slack) add(m SlackMessage) SlackMessage {
 // incoming is the incoming webhook.
 func (s *Slack) incoming(w http.ResponseWriter, r *http.Request) {
 	var m SlackMessage
-	if json.Unmarshal(readAll(r), &m) != nil || m.Text == "" && len(m.Blocks) == 0 {
+	if json.Unmarshal(readAll(r), &m) != nil || m.Text == "" && len(m.Blocks) == 0 || !m.takes() {
 		http.Error(w, "invalid_payload", http.StatusBadRequest)
 		return
 	}

@@ -13,6 +13,7 @@ type Config struct {
 	TLSKey        string
 	BehindProxy   bool
 	Console       bool
+	PublicURL     string // as given; see ConsoleURL
 	DefaultThread string // "" means there is none
 	LogLevel      string
 

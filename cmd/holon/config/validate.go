@@ -29,6 +29,7 @@ func (l *Loaded) Validate() error {
 		{"auth", func() error { return oneOf(l.Auth, "auto", "token", "none") }},
 		{"tls_cert", l.checkTLS},
 		{"listen", l.checkListen},
+		{"public_url", l.checkPublicURL},
 		{"default_thread", l.checkDefaultThread},
 		{"log_level", func() error { return oneOf(l.LogLevel, "debug", "info", "warn", "error") }},
 		{"drain_seconds", func() error { return between(l.DrainTimeout, limits.Drain.Least, limits.Drain.Most) }},

@@ -83,7 +83,7 @@ func (d *daemon) openDeliveries(ctx context.Context, followers *follow.Dispatche
 	d.deliveries.service, err = dispatch.Open(ctx, dispatch.Config{
 		Store: d.store, Read: read(persist.ForEngine), ReadList: read(persist.ForScans), Events: d.store.View(), Followers: followers,
 		LogID: position.LogID, Head: d.store.Tail().Head, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
-		Configured: d.deliveries.configured, Drain: d.cfg.DrainTimeout, Log: d.log.Named("deliveries"),
+		Configured: d.deliveries.configured, Drain: d.cfg.DrainTimeout, ConsoleURL: d.cfg.ConsoleURL(), Log: d.log.Named("deliveries"),
 	})
 	if err != nil {
 		return fmt.Errorf("open bridges and subscriptions: %w", err)

@@ -120,22 +120,25 @@ func (d *daemon) open(at string) (*listener, error) {
 // refused counts a refused request with the other errors.
 func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
 
-// consoleURLs are the addresses of the console for browsers on this machine. Behind a
-// proxy it is what the proxy is called; without a name for that, nobody here knows it.
-func (d *daemon) consoleURLs() []string {
+// consoleURLs are the addresses of the console: the public one, and those for browsers on
+// this machine. Behind a proxy there is but one; without a name for the proxy, nobody here
+// knows it.
+func (d *daemon) consoleURLs() (urls []string) {
 	if d.console == nil {
 		return nil
 	}
-	if d.cfg.BehindProxy {
-		if len(d.cfg.AllowHost) == 0 {
-			return nil
-		}
-		return []string{"https://" + d.cfg.AllowHost[0] + "/"}
+	if at := d.cfg.ConsoleURL(); at != "" {
+		urls = append(urls, at+"/")
 	}
-	var urls []string
+	if d.cfg.BehindProxy {
+		if len(urls) == 0 && len(d.cfg.AllowHost) > 0 {
+			urls = append(urls, "https://"+d.cfg.AllowHost[0]+"/")
+		}
+		return urls
+	}
 	for _, l := range d.listeners {
-		if !strings.HasPrefix(l.url, "unix:") {
-			urls = append(urls, l.url+"/")
+		if u := l.url + "/"; !strings.HasPrefix(u, "unix:") && !slices.Contains(urls, u) {
+			urls = append(urls, u)
 		}
 	}
 	return urls

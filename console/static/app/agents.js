@@ -20,7 +20,7 @@ async function load() {
 }
 
 let asked = false
-const again = refresher(load)
+const again = refresher(load, 1000)
 export function readAgents() {
   if (asked) return
   asked = true

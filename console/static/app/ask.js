@@ -1,6 +1,6 @@
 // One question, and how it is answered in place. What is asked stands above the answers:
 // the command, the directory, the diff.
-import { html, useEffect, useMemo, useState } from './html.js'
+import { html, useEffect, useMemo, useRef, useState } from './html.js'
 import { may } from './session.js'
 import { readSubject, respond, subjects, widens } from './questions.js'
 import { Diff } from './diff.js'
@@ -13,43 +13,49 @@ import { clean, literal, oneLine, words } from './text.js'
 // what was meant for something else must not answer it.
 const deadFor = 500
 
-export function Question({ item, cwd, head }) {
+// place is what is drawn around the question: when that changes, the question moves.
+export function Question({ item, cwd, head, place = '' }) {
   const c = item.content
   const about = c.subject?.item_id ? subjects.value.get(c.subject.item_id) : null
   useEffect(() => { if (c.subject?.item_id && !about) readSubject(c.subject.item_id) }, [c.subject?.item_id, about])
   const reading = Boolean(c.subject?.item_id) && !about
-  const shape = JSON.stringify([c, about?.content])
-  const [dead, setDead] = useState(true)
+  const shape = JSON.stringify([c, about?.content, place])
+  // Alive is the shape that has been shown long enough: another one is dead from the moment
+  // that it is drawn.
+  const [alive, setAlive] = useState(null)
+  const dead = alive !== shape
   useEffect(() => {
-    setDead(true)
     if (reading) return
-    const timer = setTimeout(() => setDead(false), deadFor)
+    const timer = setTimeout(() => setAlive(shape), deadFor)
     return () => clearTimeout(timer)
   }, [shape, reading])
-  const [busy, setBusy] = useState(false)
+  const [sent, setSent] = useState(false)
+  const sending = useRef(false)
   const [error, setError] = useState(null)
   async function answer(a) {
-    if (dead || busy) return
-    setBusy(true)
+    if (dead || sending.current) return
+    sending.current = true
+    setSent(true)
     setError(null)
     try {
-      await respond(item, a)
+      await respond(item, a) // the question goes when the log says so
     } catch (e) {
       setError(e)
-      setBusy(false)
+      setSent(false)
+      sending.current = false
     }
   }
-  const off = dead || busy || reading
+  const off = dead || sent || reading
   return html`<section class="question" id=${item.item_id} data-dead=${off || undefined} aria-label=${'Question: ' + oneLine(c.title || c.message)}>
     ${head}
-    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${clean(c.title || c.message)}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
+    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${literal(c.title || c.message)}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
     ${c.type === 'permission_request' ? html`<${Subject} content=${c} about=${about} cwd=${cwd} />` : null}
-    ${c.url && html`<p>${link(c.url, clean(c.url))}</p>`}
-    ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${clean(c.description)}</p>`}
+    ${c.url && html`<p>${link(c.url, literal(c.url))}</p>`}
+    ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${literal(c.description)}</p>`}
     ${!may('respond') ? html`<p class="quiet">You may read, but not answer.</p>`
       : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
       : html`<${Fields} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
-    ${busy && html`<p class="quiet" role="status">sending the answer …</p>`}
+    ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
     ${error && html`<p class="failure" role="alert">${words(error)}</p>`}
   </section>`
 }
@@ -82,7 +88,7 @@ function Subject({ content, about, cwd }) {
 export const diffsOf = c => Array.isArray(c?.content) ? c.content.filter(p => p?.type === 'diff').map(p => ({ path: p.path, operation: p.old_text ?? p.oldText ? 'update' : 'add', old_text: p.old_text ?? p.oldText, new_text: p.new_text ?? p.newText })) : []
 
 const Options = ({ options, off, answer }) => html`<div class="options">${options.filter(o => may('work') || !o.kind?.endsWith('_always')).map(o => html`<div class="option">
-  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : o.kind?.startsWith('reject') ? 'danger' : ''} onClick=${() => answer({ option_id: o.option_id })}>${oneLine(o.name)}</button>
+  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : o.kind?.startsWith('reject') ? 'danger' : ''} onClick=${() => answer({ option_id: o.option_id })}>${literal(o.name)}</button>
   ${widens(o.kind) && html`<span class="quiet">${widens(o.kind)}</span>`}</div>`)}</div>`
 
 function Fields({ content, id, off, answer }) {

@@ -2,6 +2,7 @@
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { draft } from './drafts.js'
+import { useOnce } from './parts.js'
 import { words } from './text.js'
 
 const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
@@ -12,7 +13,7 @@ const touch = matchMedia('(pointer: coarse)').matches
 export function Composer({ loader, t }) {
   loader.version.value
   const text = draft(t.thread_id)
-  const [busy, setBusy] = useState(false)
+  const [busy, once] = useOnce()
   const [said, setSaid] = useState('')
   const [over, setOver] = useState(false) // the turn ended before the text came
   const field = useRef(null)
@@ -21,11 +22,11 @@ export function Composer({ loader, t }) {
   if (t.agent === 'mailbox') return null
   const turn = loader.timeline?.active()
   const steers = turn?.state === 'active' && !over
-  async function send(event) {
+  function send(event) {
     event.preventDefault()
-    const what = text.value
-    if (!what.trim() || busy) return
-    setBusy(true)
+    if (text.value.trim()) once(() => say(text.value))
+  }
+  async function say(what) {
     setSaid('')
     try {
       if (steers) await change('turn/steer', { turn_id: turn.turn_id, input: message(what) })
@@ -39,11 +40,11 @@ export function Composer({ loader, t }) {
         setSaid('The turn ended before this text came. Send it again to start a new turn.')
       } else setSaid(words(error))
     }
-    setBusy(false)
     field.current?.focus()
   }
   function key(event) {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && !touch) send(event)
+    // Safari ends a composition before the Enter that chose the word: it has the code 229.
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 && !touch) send(event)
   }
   const label = steers ? 'Steer the turn' : turn ? 'Queue a turn' : 'Start a turn'
   return html`<form class="composer" onSubmit=${send}>

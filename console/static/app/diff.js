@@ -1,7 +1,7 @@
-// A change of a file as a diff with counts. Beginning and end that are the same are left
+// A change of a file as a diff with counts: a person approves it, so what acts is shown. Beginning and end that are the same are left
 // out but for some lines; the middle is compared line by line.
 import { html, useMemo } from './html.js'
-import { clean, oneLine } from './text.js'
+import { literal } from './text.js'
 
 const around = 3
 // Above this the middle is shown as all removed and all added: comparing takes lines².
@@ -10,7 +10,9 @@ const mostShown = 600
 
 // compare returns [{sign: ' ' | '-' | '+', text}] with '…' for what is left out.
 export function compare(before, after) {
-  const a = linesOf(before), b = linesOf(after)
+  // Where all lines end as on Windows, nobody needs to see it.
+  const windows = [before, after].every(text => !text || !/(^|[^\r])\n/.test(text))
+  const a = linesOf(before, windows), b = linesOf(after, windows)
   let head = 0
   while (head < a.length && head < b.length && a[head] === b[head]) head++
   let tail = 0
@@ -20,7 +22,7 @@ export function compare(before, after) {
 }
 
 const same = text => ({ sign: ' ', text })
-const linesOf = text => text === undefined || text === null || text === '' ? [] : clean(text).replace(/\n$/, '').split('\n')
+const linesOf = (text, windows) => text === undefined || text === null || text === '' ? [] : String(text).replace(windows ? /\r\n$/ : /\n$/, '').split(windows ? '\r\n' : '\n')
 
 function longest(a, b) {
   const all = () => [...a.map(text => ({ sign: '-', text })), ...b.map(text => ({ sign: '+', text }))]
@@ -63,10 +65,10 @@ export function Diff({ change, open }) {
   const lines = useMemo(() => compare(change.old_text, change.new_text), [change.old_text, change.new_text])
   const added = lines.filter(l => l.sign === '+').length, removed = lines.filter(l => l.sign === '-').length
   const shown = folded(lines)
-  const name = change.old_path && change.old_path !== change.path ? `${oneLine(change.old_path)} → ${oneLine(change.path)}` : oneLine(change.path)
+  const name = change.old_path && change.old_path !== change.path ? `${literal(change.old_path)} → ${literal(change.path)}` : literal(change.path)
   return html`<details class="diff" open=${open}>
     <summary><code>${name}</code> <span class="quiet">${operations[change.operation] || change.operation}</span> <ins>+${added}</ins> <del>−${removed}</del></summary>
-    ${shown.length > 0 && html`<pre tabindex="0" aria-label=${'Changes of ' + name}>${shown.slice(0, mostShown).map(l => html`<span class="line" data-sign=${l.sign}>${l.sign} ${l.text}${'\n'}</span>`)}</pre>`}
+    ${shown.length > 0 && html`<pre tabindex="0" aria-label=${'Changes of ' + name}>${shown.slice(0, mostShown).map(l => html`<span class="line" data-sign=${l.sign}>${l.sign} ${literal(l.text)}${'\n'}</span>`)}</pre>`}
     ${shown.length > mostShown && html`<p class="quiet">and ${shown.length - mostShown} more lines</p>`}
   </details>`
 }

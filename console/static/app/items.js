@@ -2,6 +2,7 @@
 import { html, Component, useMemo, useState } from './html.js'
 import { markdown, plain, link, maxText } from './markdown.js'
 import { Diff } from './diff.js'
+import { keptSuperseded } from './timeline.js'
 import { diffsOf } from './ask.js'
 import { At, Copy, Mark } from './parts.js'
 import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, span } from './text.js'
@@ -15,11 +16,17 @@ const mostShown = 256 << 10
 // Row is one entry of the timeline. It is drawn again only if the entry has changed: a page
 // has two hundred of them, and deltas change one.
 export class Row extends Component {
-  shouldComponentUpdate(next) {
-    return next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
+  shouldComponentUpdate(next, state) {
+    return state !== this.state || next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
   }
 
-  render({ entry, newestPlan }) {
+  // An item of a form that nobody knows must not take the page with it.
+  componentDidCatch() {
+    this.setState({ version: this.props.version })
+  }
+
+  render({ entry, version, newestPlan }, { version: broken }) {
+    if (broken === version) return html`<p class="failure">This ${clean(entry.item?.type || 'entry')} cannot be shown.</p>`
     if (entry.rewind) return html`<${Rewind} rewind=${entry.rewind} seq=${entry.seq} />`
     if (entry.end) return html`<${End} end=${entry.end} />`
     return html`<${Item} item=${entry.item} newestPlan=${newestPlan} />`
@@ -76,7 +83,7 @@ function Long({ text, lines }) {
   const most = lines && !all ? lines : Infinity
   const shown = rows.length > most ? rows.slice(0, most).join('\n') : cutText
   const left = whole.length - shown.length
-  return html`<div class="plain">${all ? whole.slice(0, mostShown * 8) : shown}</div>${left > 0 && !all && html`<button type="button" class="small" onClick=${() => setAll(true)}>Show all (${lines && rows.length > most ? plural(whole.split('\n').length, 'line') : bytes(whole.length)})</button>`}`
+  return html`<div class="plain">${all ? whole.slice(0, mostShown * 8) : shown}</div>${all && whole.length > mostShown * 8 && html`<p class="quiet">The first ${bytes(mostShown * 8)} of ${bytes(whole.length)}.</p>`}${left > 0 && !all && html`<button type="button" class="small" onClick=${() => setAll(true)}>Show all (${lines && rows.length > most ? plural(whole.split('\n').length, 'line') : bytes(whole.length)})</button>`}`
 }
 
 function Reasoning({ item, c }) {
@@ -180,5 +187,5 @@ function End({ end }) {
 function Rewind({ rewind, seq }) {
   const what = rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
   return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
-    <div class="superseded">${rewind.items.slice(-50).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
+    <div class="superseded">${rewind.items.slice(-keptSuperseded).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }

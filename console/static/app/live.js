@@ -1,7 +1,7 @@
 // The one stream of the page. It brings summaries of all events, and those of the thread
 // that is shown whole; what comes is handed out once a frame.
 import { signal, batch } from './html.js'
-import { client, signedOut } from './session.js'
+import { client, credential, signedOut } from './session.js'
 import { counters } from './counters.js'
 
 // The position of the stream, for the stream card and the offline banner:
@@ -32,6 +32,7 @@ export function listen(f) {
 
 // follow starts the stream behind a seq.
 export function follow(log, after) {
+  queue = []
   logId = log
   began = after
   cursor.value = after
@@ -55,6 +56,7 @@ export function retryNow() {
 function connect() {
   stopping?.abort()
   const abort = stopping = new AbortController()
+  const used = credential()
   flush()
   handle = client.stream({
     after_seq: cursor.value, log_id: logId, content: 'summary', whole_thread_ids: whole ? [whole] : undefined,
@@ -66,10 +68,10 @@ function connect() {
       if (!queue.length && s.cursor > cursor.value) cursor.value = s.cursor // a heartbeat's
     },
   })
-  read(handle, abort)
+  read(handle, abort, used)
 }
 
-async function read(from, abort) {
+async function read(from, abort, used) {
   try {
     for await (const event of from) {
       if (abort.signal.aborted) return
@@ -80,17 +82,24 @@ async function read(from, abort) {
     }
   } catch (error) {
     if (abort.signal.aborted) return
-    if (error.kind === 'unauthorized') signedOut(error)
+    if (error.kind === 'unauthorized') signedOut(error, used)
     ended.value = error
   }
 }
 
-let due = 0
+let due = null // ends the wait for the frame
 
 // A hidden page draws no frames; a timer hands out what it needs for its notifications.
 function schedule() {
   if (due) return
-  due = document.hidden ? setTimeout(flush, 500) : requestAnimationFrame(flush)
+  // Timers and frames have numbers of their own: one must not be cancelled as the other.
+  if (document.hidden) {
+    const timer = setTimeout(flush, 500)
+    due = () => clearTimeout(timer)
+  } else {
+    const frame = requestAnimationFrame(flush)
+    due = () => cancelAnimationFrame(frame)
+  }
 }
 
 // Without TLS a browser has six connections to a server, for all its tabs. So a hidden page
@@ -107,6 +116,7 @@ async function rest() {
       done(Boolean(lock))
       return lock && new Promise(free => { release = free })
     }))
+    if (!document.hidden) release?.()
     if (mine || !document.hidden) return
   }
   rested = true
@@ -125,21 +135,27 @@ document.addEventListener('visibilitychange', () => {
     connect()
   }
   if (due) { // the one that waits may never come
-    clearTimeout(due)
-    cancelAnimationFrame(due)
-    due = 0
+    due()
+    due = null
     schedule()
   }
 })
 
 function flush() {
-  due = 0
+  due?.()
+  due = null
   if (!queue.length) return
   counters.frames++
   const events = queue
   queue = []
   batch(() => {
-    for (const f of listeners) f(events)
+    for (const f of listeners) {
+      try {
+        f(events)
+      } catch (mistake) { // of one part of the page: the others go on
+        queueMicrotask(() => { throw mistake })
+      }
+    }
     cursor.value = events[events.length - 1].params.seq
   })
 }

@@ -1,5 +1,5 @@
 // The console: signs in, starts the stream, and draws the page that the address names.
-import { html, render, signal, effect, useEffect } from './html.js'
+import { html, render, signal, effect, useEffect, useRef } from './html.js'
 import { options } from '../vendor/preact.js'
 import { open, server, locked, may, limited } from './session.js'
 import { follow, ended, cursor, stream } from './live.js'
@@ -59,6 +59,12 @@ effect(() => {
 
 function App() {
   const { page, id } = route.value
+  // Who goes to another page by keyboard, or hears it, begins there at its top.
+  const at = useRef(page + id)
+  useEffect(() => {
+    if (at.current !== page + id) document.getElementById('main')?.focus({ preventScroll: true })
+    at.current = page + id
+  }, [page, id])
   if (code.value || locked.value || page === 'signin') {
     return html`<${SignIn} code=${code.value} done=${() => { code.value = ''; locked.value = null; start() }} />`
   }

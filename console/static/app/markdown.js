@@ -26,10 +26,26 @@ export const link = (href, children) => {
   return to ? html`<a href=${to} target="_blank" rel="noreferrer noopener" title=${to}>${children}</a>` : children
 }
 
+// A longer word is no prose, and marked takes its length squared for it.
+const maxWord = 2000
+
+// cells counts those of all tables: marked fills each row up to the width of the head.
+function cells(source) {
+  let n = 0, columns = 0
+  for (const line of source.split('\n')) {
+    if (!line.trim()) columns = 0
+    else if (/^[\s>*+.)\d]*[|:-][\s|:-]*$/.test(line)) columns = Math.max(columns, line.split('|').length)
+    n += columns
+  }
+  return n
+}
+
+const prose = source => source.length <= maxText && source.split(/\s+/).every(word => word.length <= maxWord) && cells(source) <= maxNodes
+
 // markdown returns nodes for a text.
 export function markdown(text) {
   const source = clean(text)
-  if (source.length > maxText) return plain(source)
+  if (!prose(source)) return plain(source)
   try {
     const draw = new Drawing()
     return draw.blocks(new Lexer({ gfm: true, breaks: false }).lex(source), 0)
@@ -51,7 +67,7 @@ class Drawing {
   block(t, depth) {
     if (++this.nodes > maxNodes) throw new Error('too many')
     switch (t.type) {
-      case 'space': case 'def': case 'checkbox': return null // the list item has drawn its box
+      case 'space': case 'checkbox': return null // the list item has drawn its box
       case 'heading': return html`<div class="h" role="heading" aria-level=${Math.min(6, t.depth + 2)} data-level=${t.depth}>${this.inline(t.tokens, depth + 1)}</div>`
       case 'paragraph': return html`<p>${this.inline(t.tokens, depth + 1)}</p>`
       case 'text': return t.tokens ? this.inline(t.tokens, depth + 1) : decoded(t)
@@ -59,14 +75,16 @@ class Drawing {
       case 'blockquote': return html`<blockquote>${this.blocks(t.tokens, depth + 1)}</blockquote>`
       case 'hr': return html`<hr />`
       case 'list': {
-        const items = t.items.map(i => html`<li class=${i.task ? 'task' : undefined}>${i.task ? (i.checked ? '☑ ' : '☐ ') : null}${this.blocks(i.tokens, depth + 1)}</li>`)
+        const items = t.items.map(i => i.task
+          ? html`<li class="task">${i.checked ? '☑ ' : '☐ '}${this.blocks(i.tokens, depth + 1)}</li>`
+          : html`<li>${this.blocks(i.tokens, depth + 1)}</li>`)
         return t.ordered ? html`<ol start=${t.start || 1}>${items}</ol>` : html`<ul>${items}</ul>`
       }
       case 'table': return html`<div class="wide" tabindex="0"><table>
         <thead><tr>${t.header.map(c => html`<th scope="col">${this.inline(c.tokens, depth + 1)}</th>`)}</tr></thead>
         <tbody>${t.rows.map(r => html`<tr>${r.map(c => html`<td>${this.inline(c.tokens, depth + 1)}</td>`)}</tr>`)}</tbody></table></div>`
     }
-    return html`<p>${t.raw}</p>` // html, and what a later marked may find
+    return html`<p>${t.raw}</p>` // html, addresses of links, and what a later marked may find
   }
 
   inline(tokens, depth) {

@@ -4,6 +4,7 @@ import { change, may, limited } from './session.js'
 import { agents, readAgents } from './agents.js'
 import { threads } from './threads.js'
 import { draft } from './drafts.js'
+import { useOnce } from './parts.js'
 import { go } from './router.js'
 import { words, clean } from './text.js'
 
@@ -20,26 +21,30 @@ function Form() {
   const [agent, setAgent] = useState('')
   const [cwd, setCwd] = useState('')
   const [title, setTitle] = useState('')
-  const [busy, setBusy] = useState(false)
+  const [busy, once] = useOnce()
+  const [made, setMade] = useState({}) // the thread, if only its first turn is missing
   const [error, setError] = useState(null)
   if (!agents.value) readAgents()
   const choices = (agents.value || []).filter(a => a.kind !== 'mailbox')
   const directories = [...new Set([...threads.value.values()].map(t => t.summary?.cwd).filter(Boolean))].slice(0, 50)
-  async function start(event) {
+  function start(event) {
     event.preventDefault()
-    if (!text.value.trim()) return
-    setBusy(true)
+    if (text.value.trim()) once(begin)
+  }
+  async function begin() {
     setError(null)
     try {
-      const made = await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined })
-      await change('turn/start', { thread_id: made.thread_id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: text.value }] }] })
+      const as = JSON.stringify([agent, cwd, title])
+      const id = made.as === as ? made.id : (await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined })).thread_id
+      setMade({ id, as })
+      await change('turn/start', { thread_id: id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: text.value }] }] })
       text.set('')
       opened.value = false
-      go('thread', made.thread_id)
+      setMade({})
+      go('thread', id)
     } catch (e) {
       setError(e)
     }
-    setBusy(false)
   }
   return html`<form class="new" onSubmit=${start}>
     <label>What should an agent do?

@@ -21,25 +21,39 @@ export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${st
 // Failure says what went wrong.
 export const Failure = ({ error, children }) => error ? html`<p class="failure" role="alert">${words(error)} ${children}</p>` : null
 
+// useOnce returns whether something is under way, and a function that begins it unless it is.
+// A second press can come before the page is drawn again, so the state does not decide.
+export function useOnce() {
+  const running = useRef(false)
+  const [busy, setBusy] = useState(false)
+  return [busy, async f => {
+    if (running.current) return
+    running.current = true
+    setBusy(true)
+    try {
+      await f()
+    } finally {
+      running.current = false
+      setBusy(false)
+    }
+  }]
+}
+
 // Act is a button that does something at the server: it can be pressed once until the answer
 // is there, and says what went wrong beside it.
 export function Act({ run, children, kind, label, disabled, done }) {
-  const [busy, setBusy] = useState(false)
+  const [busy, once] = useOnce()
   const [error, setError] = useState(null)
   const [ok, setOk] = useState(false)
-  const mounted = useRef(true)
-  useEffect(() => () => { mounted.current = false }, [])
-  async function press() {
-    setBusy(true)
+  const press = () => once(async () => {
     setError(null)
     try {
       await run()
-      if (mounted.current && done) setOk(true)
+      if (done) setOk(true)
     } catch (e) {
-      if (mounted.current) setError(e)
+      setError(e)
     }
-    if (mounted.current) setBusy(false)
-  }
+  })
   return html`<span class="act"><button type="button" class=${kind || ''} aria-label=${label} disabled=${busy || disabled} onClick=${press}>${children}</button>${
     error ? html`<span class="failure" role="alert"> ${words(error)}</span>` : ok ? html`<span class="quiet" role="status"> ${done}</span>` : null}</span>`
 }
@@ -49,21 +63,21 @@ export function Ask({ children, title, label, run, kind, value = '', type = 'tex
   const [open, setOpen] = useState(false)
   const [text, setText] = useState(value)
   const [error, setError] = useState(null)
-  const [busy, setBusy] = useState(false)
+  const [busy, once] = useOnce()
   const field = useRef(null)
   useEffect(() => { if (open) field.current?.focus() }, [open])
   if (!open) return html`<button type="button" class=${kind || ''} onClick=${() => { setText(value); setOpen(true) }}>${children}</button>`
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault()
-    setBusy(true)
-    setError(null)
-    try {
-      await run(text.trim())
-      setOpen(false)
-    } catch (e) {
-      setError(e)
-    }
-    setBusy(false)
+    once(async () => {
+      setError(null)
+      try {
+        await run(text.trim())
+        setOpen(false)
+      } catch (e) {
+        setError(e)
+      }
+    })
   }
   return html`<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') setOpen(false) }}>
     <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => setText(e.target.value)} /></label>

@@ -34,7 +34,8 @@ async function readMetrics() {
   return values
 }
 
-const again = refresher(load)
+// It reads three things, and no number of it is urgent.
+const again = refresher(load, 2000)
 let shown = 0
 listen(events => { if (shown && events.some(e => /^(holon|turn|thread|token)\//.test(e.method))) again() })
 

@@ -11,7 +11,7 @@ export const server = signal(null)
 // Why nobody is signed in: null, or an error. The sign-in page shows it.
 export const locked = signal(null)
 // Whether a credential is kept, so that one can sign out.
-export const signedIn = signal(Boolean(credential()))
+export const signedIn = signal(Boolean(load()))
 
 // who is the name, the role and the threads of the credential in use.
 export const who = computed(() => {
@@ -25,7 +25,7 @@ export const may = role => roles.indexOf(who.value.role) >= roles.indexOf(role)
 
 export const limited = () => Boolean(who.value.limited?.length)
 
-function credential() {
+function load() {
   try {
     return localStorage.getItem(kept) || ''
   } catch {
@@ -33,10 +33,13 @@ function credential() {
   }
 }
 
-let held = credential()
+let held = load()
 
 // Frames may have 64 MiB, where a server is configured so.
 export const client = new Client({ token: () => held || undefined, maxLineBytes: 72 << 20 })
+
+// credential is what requests are sent with now.
+export const credential = () => held
 
 // keep takes another credential; '' forgets it.
 export function keep(secret) {
@@ -54,11 +57,12 @@ export async function call(method, params = {}, options = {}) {
   // A connection that died while the machine slept may never say so.
   const late = AbortSignal.timeout(options.key ? 120_000 : 60_000)
   const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
+  const used = held
   try {
     return await client.call(method, params, { ...options, signal })
   } catch (error) {
     if (late.aborted && !options.signal?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
-    if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error)
+    if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error, used)
     throw error
   }
 }
@@ -72,8 +76,10 @@ export async function get(path) {
   return response.text()
 }
 
-// signedOut forgets a credential that opens nothing any more, and asks for another one.
-export function signedOut(error) {
+// signedOut forgets a credential that opens nothing any more, and asks for another one. A
+// refusal that comes late is about another credential than the one that is held now.
+export function signedOut(error, used = held) {
+  if (used !== held) return
   if (held) keep('')
   locked.value = error
 }

@@ -4,6 +4,7 @@ import { html, useEffect, useState } from './html.js'
 import { keep, locked } from './session.js'
 import { clean, plural, words } from './text.js'
 import { go } from './router.js'
+import { useOnce } from './parts.js'
 
 const rolesSay = { read: 'read everything that the agents do', respond: 'read, and answer questions', work: 'start and steer work: run code as the user of the server', operate: 'do everything but tokens, secrets and pruning' }
 
@@ -44,9 +45,8 @@ function WithToken({ done }) {
 
 function Press({ credential, done, children }) {
   const [error, setError] = useState(null)
-  const [busy, setBusy] = useState(false)
-  async function press() {
-    setBusy(true)
+  const [busy, once] = useOnce()
+  const press = () => once(async () => {
     setError(null)
     try {
       const { secret } = await new Client({ token: credential }).call('signin/create', {})
@@ -55,8 +55,7 @@ function Press({ credential, done, children }) {
       done()
     } catch (e) {
       setError(e)
-      setBusy(false)
     }
-  }
+  })
   return html`<button type="submit" class="first" disabled=${busy || !credential} onClick=${press}>${children}</button>${error && html` <span class="failure" role="alert">${error.kind === 'unauthorized' ? 'The server does not know this.' : words(error)}</span>`}`
 }

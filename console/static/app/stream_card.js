@@ -23,6 +23,7 @@ export function StreamCard() {
 // Offline says since when the page shows old things.
 export function Offline() {
   const s = stream.value
+  if (ended.value) return html`<p class="banner" role="status">This page follows the server no more: ${words(ended.value)} What you see is as of ${clock(s.since)}. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
   if (stateOf() !== 'reconnecting' || now.value - new Date(s.since) < 1500) return null
   return html`<p class="banner" role="status">Offline since ${clock(s.since)} (${span(now.value - new Date(s.since))}). What you see is as of then; what you type stays. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
 }

@@ -1,24 +1,36 @@
 // Words for numbers, times and states. All of it is shown as text nodes, so nothing here
 // has to escape; characters that reorder or hide text are made visible or removed.
 
-// What a terminal would obey, and what draws text in another order than it is read.
-const sequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[PX^_][^\u001b]*(?:\u001b\\)?|[@-_])/g
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
+// What a terminal would obey. A longer one is no sequence, and the text after it is shown,
+// so that an agent cannot hide the rest of what it says.
+const sequences = /(?:\u001b\[|\u009b)[ -?]{0,64}[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u0018\u001a\u001b\u009c\n\r]{0,4096}(?:[\u0007\u0018\u001a\u009c]|\u001b\\)?|\u001b[ -/]{0,64}[0-~]?/g
+// What acts, or draws text in another order than it is read. Joiners, signs of variation and
+// the soft hyphen stay: scripts and emoji need them.
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
+// An emoji, which may be joined of several, or a character that one does not see or cannot
+// tell from a blank.
+const hidden = /\p{Extended_Pictographic}(?:[\ufe0e\ufe0f]|\p{Emoji_Modifier})*(?:\u200d\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})*)*|[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}|\p{Z}/gu
+const emoji = /^\p{Extended_Pictographic}/u
 
 // clean leaves of a text what is to be read: no escape sequences, no control characters
 // but tab and newline.
 export function clean(text) {
-  return String(text ?? '').replace(/\r\n?/g, '\n').replace(sequences, '').replace(controls, '')
+  return String(text ?? '').replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(sequences, '').replace(controls, '')
 }
 
 // oneLine is clean in one line.
 export function oneLine(text) {
-  return clean(text).replace(/[\s\u2028\u2029]+/g, ' ').trim()
+  return clean(text).replace(/\s+/g, ' ').trim()
 }
 
 // literal shows what acts instead of removing it: a person approves just what will run.
 export function literal(text) {
-  return String(text ?? '').replace(controls, c => c === '\u001b' ? '␛' : `‹${c.codePointAt(0).toString(16).padStart(4, '0')}›`)
+  return String(text ?? '').replace(hidden, c => {
+    const code = c.codePointAt(0)
+    if (c === ' ' || emoji.test(c)) return c
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code)
+    return `‹${code.toString(16).padStart(4, '0')}›`
+  })
 }
 
 // cut leaves the first n characters; it never leaves half of one.

@@ -101,7 +101,7 @@ function Children({ loader, turn }) {
 function Waiting({ id, t }) {
   const rows = questions.value.filter(q => q.thread_id === id)
   const cwd = rowOf(id)?.summary.cwd || t.cwd
-  return rows.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} />`)
+  return rows.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} place=${rows.map(q => q.item_id).join()} />`)
 }
 
 // Lines is the timeline. It follows the end until one scrolls up, and keeps its place when
@@ -147,7 +147,7 @@ function Lines({ loader }) {
     else if (el.scrollHeight - el.scrollTop - el.clientHeight < 300 && t.newer) loader.newer()
   }
   const turn = t?.active()
-  return html`<div class="lines" ref=${box} tabindex="0" aria-label="Timeline" onScroll=${scrolled}>
+  return html`<div class="lines" ref=${box} tabindex="0" role="region" aria-label="Timeline" onScroll=${scrolled}>
     ${t?.older && html`<p class="quiet edge"><button type="button" class="small" onClick=${() => loader.older()}>${loader.busy.value === 'older' ? 'reading …' : 'Show older'}</button></p>`}
     ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
     ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}

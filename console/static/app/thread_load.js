@@ -4,14 +4,19 @@ import { call } from './session.js'
 import { listen } from './live.js'
 import { Timeline } from './timeline.js'
 import { seen } from './threads.js'
+import { heals } from './refresh.js'
 
 const itemsPage = 100
 const turnsPage = 100
+// tryAgain is when a thread that could not be read is read again.
+const tryAgain = 3000
 
 // Loader holds what the page of one thread shows. version changes whenever the timeline has.
 export class Loader {
-  constructor(threadId) {
+  constructor(threadId, { call: ask = call, listen: hear = listen, seen: look = seen } = {}) {
     this.id = threadId
+    this.call = ask
+    this.seen = look
     this.timeline = null
     this.thread = signal(null)
     this.children = signal([])
@@ -21,11 +26,12 @@ export class Loader {
     this.early = []        // events that came while the rows were read
     this.gone = false
     this.childrenDue = false
-    this.stop = listen(events => this.take(events))
+    this.stop = hear(events => this.take(events))
   }
 
   close() {
     this.gone = true
+    clearTimeout(this.retrying)
     this.stop()
   }
 
@@ -34,11 +40,12 @@ export class Loader {
   async load() {
     this.early = []
     const loading = this.loading = {}
+    clearTimeout(this.retrying)
     try {
-      const { thread, latest_seq: seq } = await call('thread/read', { thread_id: this.id })
+      const { thread, latest_seq: seq } = await this.call('thread/read', { thread_id: this.id })
       const [items, turns] = await Promise.all([
-        call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true }),
-        call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage }),
+        this.call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true }),
+        this.call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage }),
       ])
       if (this.gone || loading !== this.loading) return
       // The three are not of one moment: what happened after the first is applied again,
@@ -54,9 +61,11 @@ export class Loader {
         this.version.value++
       })
       this.readChildren()
-      seen(this.id, Math.max(seq, timeline.cursor))
+      this.seen(this.id, Math.max(seq, timeline.cursor))
     } catch (error) {
-      if (!this.gone) this.failed.value = error
+      if (this.gone || loading !== this.loading) return
+      this.failed.value = error
+      if (heals(error)) this.retrying = setTimeout(() => this.load(), tryAgain)
     }
   }
 
@@ -83,7 +92,7 @@ export class Loader {
 
   changed(events) {
     this.version.value++
-    if (!document.hidden && events.some(e => /^turn\/(completed|failed|interrupted)$/.test(e.method))) seen(this.id, this.timeline.cursor)
+    if (!document.hidden && events.some(e => /^turn\/(completed|failed|interrupted)$/.test(e.method))) this.seen(this.id, this.timeline.cursor)
   }
 
   // isOfChild tells whether an event of another thread is about a child turn of this one.
@@ -103,7 +112,7 @@ export class Loader {
 
   async reread(id) {
     try {
-      const { item } = await call('item/read', { item_id: id })
+      const { item } = await this.call('item/read', { item_id: id })
       this.timeline?.reread(item)
       this.version.value++
     } catch { /* it shows its last state until the page is loaded anew */ }
@@ -113,7 +122,7 @@ export class Loader {
     if (this.readingChildren) { this.childrenAgain = true; return }
     this.readingChildren = true
     try {
-      const page = await call('turn/list', { parent_thread_id: this.id, order: 'desc', limit: 50 })
+      const page = await this.call('turn/list', { parent_thread_id: this.id, order: 'desc', limit: 50 })
       if (!this.gone) this.children.value = page.turns
     } catch { /* the page works without them */ }
     setTimeout(() => {
@@ -133,17 +142,21 @@ export class Loader {
     } catch (error) {
       this.failed.value = error
     }
+    timeline.meanwhile = null
     this.busy.value = ''
   }
 
   older() {
     if (!this.timeline?.older) return
     return this.page('older', async t => {
-      const page = await call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true, cursor: t.older })
+      const from = t.older
+      t.expect()
+      const page = await this.call('item/list', { thread_id: this.id, order: 'desc', limit: itemsPage, include_superseded: true, cursor: from })
       const oldest = page.items.at(-1)?.created_seq
       if (t.olderTurns && ![...t.turns.values()].some(turn => turn.created_seq <= oldest)) {
-        t.takeTurns(await call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage, cursor: t.olderTurns }))
+        t.takeTurns(await this.call('turn/list', { thread_id: this.id, order: 'desc', limit: turnsPage, cursor: t.olderTurns }))
       }
+      if (t.older !== from) return // what came meanwhile has moved the held part
       t.follows = false
       t.takeOlder(page)
     })
@@ -152,9 +165,11 @@ export class Loader {
   newer() {
     if (!this.timeline?.newer) return
     return this.page('newer', async t => {
+      const from = t.newer
       t.missed = false
-      const page = await call('item/list', { thread_id: this.id, order: 'asc', limit: itemsPage, include_superseded: true, cursor: t.newer })
-      t.takeNewer(page)
+      t.expect()
+      const page = await this.call('item/list', { thread_id: this.id, order: 'asc', limit: itemsPage, include_superseded: true, cursor: from })
+      if (t.newer === from) t.takeNewer(page)
     })
   }
 

@@ -39,7 +39,8 @@ export const mailboxes = computed(() => [...threads.value.values()].filter(t => 
 
 function take(rows) {
   const all = new Map(threads.value)
-  for (const t of rows) if (t.summary) all.set(t.thread_id, t)
+  // An answer may come after a newer one.
+  for (const t of rows) if (t.summary && !(all.get(t.thread_id)?.latest_seq > t.latest_seq)) all.set(t.thread_id, t)
   if (all.size > maxKept) {
     const resting = [...all.values()].filter(t => rank[statusOf(t)] > 1).sort((a, b) => a.updated_seq - b.updated_seq)
     for (const t of resting.slice(0, all.size - maxKept)) all.delete(t.thread_id)
@@ -122,6 +123,7 @@ const undoTime = 5000
 
 // close closes a thread after a time in which one can take it back.
 export function close(id) {
+  if (isClosing(id)) return
   const timer = setTimeout(async () => {
     forget(id)
     try {

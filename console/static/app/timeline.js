@@ -9,6 +9,8 @@ export const maxHeld = 200
 // After a marker the server stores nothing more of the try that it supersedes, so markers
 // of old turns can be forgotten.
 const maxMarked = 500
+// keptSuperseded is how many superseded items of one marker the page keeps whole, and draws.
+export const keptSuperseded = 50
 
 // textOf is the text of a content that deltas append to.
 export function textOf(content) {
@@ -20,6 +22,9 @@ export function textOf(content) {
   }
   return ''
 }
+
+// lightened keeps of the older items of a line only what tells that they are there.
+const lightened = items => items.map((i, n) => n < items.length - keptSuperseded ? { item_id: i.item_id, created_seq: i.created_seq } : i)
 
 function grown(content) {
   const body = new GrowingText()
@@ -37,32 +42,37 @@ export class Timeline {
     this.byKey = new Map()
     this.turns = new Map()
     this.markers = new Map()
-    this.older = ''  // the cursor of the page before the oldest entry; '' = there is none
+    this.older = ''  // the cursor of the page before the held part, its first seq; '' = there is none
     this.newer = ''  // of the page behind the newest one; '' = the end is held
     this.through = 0 // without the end: the seq up to which everything is held
     this.olderTurns = ''
     this.cursor = 0
     this.follows = true
     this.missed = false // an item has come behind the held part
+    this.meanwhile = null // while a page is read: the events that came, which it may not have
   }
 
   // begin takes what was read: a page of items, newest first, and the newest turns.
   begin(items, turns, seq) {
-    for (const row of turns.turns) this.turns.set(row.turn_id, row)
-    this.olderTurns = turns.next_cursor || ''
+    this.takeTurns(turns)
     this.cursor = seq
     this.takeOlder(items)
   }
 
+  // expect is called before a page is read: what happens until it is taken is kept.
+  expect() {
+    this.meanwhile = []
+  }
+
   takeOlder(page) {
     this.older = page.next_cursor || ''
-    for (const row of page.items) this.add(row)
+    this.addAll(page.items)
     this.putEnds()
     this.trim()
   }
 
   takeNewer(page) {
-    for (const row of page.items) this.add(row)
+    this.addAll(page.items)
     this.newer = page.next_cursor || ''
     const last = page.items.at(-1)?.created_seq ?? this.through
     // One that came while the page was read may not be in it: it is asked for again.
@@ -72,10 +82,21 @@ export class Timeline {
     while (this.entries.length > maxHeld) this.dropOldest()
   }
 
+  // addAll adds rows, which may be older than events that have come since they were read.
+  addAll(rows) {
+    const ids = new Set(rows.map(row => row.item_id))
+    for (const row of rows) this.add(row)
+    for (const { method, params } of this.meanwhile || []) {
+      if (method === 'stream/rewind') this.rewind(params)
+      else if (ids.has(params.item_id) && method !== 'item/created') this.itemEvent(method, params)
+    }
+    this.meanwhile = null
+  }
+
+  // takeTurns takes rows without their messages, which items have.
   takeTurns(page) {
     this.olderTurns = page.next_cursor || ''
-    for (const row of page.turns) if (!this.turns.has(row.turn_id)) this.turns.set(row.turn_id, row)
-    this.putEnds()
+    for (const { message, ...row } of page.turns) if (!this.turns.has(row.turn_id)) this.turns.set(row.turn_id, row)
   }
 
   putEnds() {
@@ -83,15 +104,13 @@ export class Timeline {
   }
 
   putEnd(t, lineage) {
-    if (t.completed_at && this.covers(t.updated_seq)) {
-      this.put({ key: 'end:' + t.turn_id, seq: t.end_seq || t.updated_seq, turn: t.turn_id, end: { ...t, lineage } })
-    }
+    const seq = t.end_seq || t.review?.end_seq || t.updated_seq
+    if (t.completed_at && this.covers(seq)) this.put({ key: 'end:' + t.turn_id, seq, turn: t.turn_id, end: { ...t, lineage } })
   }
 
   // covers tells whether what happened at a seq belongs to the held part.
   covers(seq) {
-    const oldest = this.older && this.entries.length ? this.entries[0].seq : 0
-    return seq >= oldest && (!this.newer || seq <= this.through)
+    return seq >= Number(this.older) && (!this.newer || seq <= this.through)
   }
 
   put(entry) {
@@ -103,6 +122,20 @@ export class Timeline {
     this.entries.splice(i, 0, entry)
     this.byKey.set(entry.key, entry)
     return entry
+  }
+
+  // putLine puts the line of a marker; what the known one has not, it gets.
+  putLine(entry) {
+    const known = this.put(entry)
+    if (known === entry) {
+      entry.rewind.items = lightened(entry.rewind.items)
+      return
+    }
+    const { items } = known.rewind
+    for (const item of entry.rewind.items) if (!items.some(i => i.item_id === item.item_id)) items.push(item)
+    items.sort((a, b) => a.created_seq - b.created_seq)
+    known.rewind = { ...entry.rewind, items: lightened(items) }
+    known.version++
   }
 
   drop(entry) {
@@ -123,11 +156,20 @@ export class Timeline {
       while (this.entries.length > maxHeld) this.dropOldest()
       return
     }
-    while (this.entries.length > maxHeld) {
-      this.drop(this.entries[this.entries.length - 1])
-      this.through = this.entries[this.entries.length - 1].seq
-      this.newer = String(this.through)
+    while (this.entries.length > maxHeld && this.dropNewest()) { /* until it fits */ }
+  }
+
+  // dropNewest drops the newest item and what is behind the one before it; but not a line
+  // that has superseded items of the part that stays. It returns false if one item is left.
+  dropNewest() {
+    const items = this.entries.filter(e => e.item)
+    if (items.length < 2) return false
+    this.through = items.at(-2).seq
+    this.newer = String(this.through)
+    for (const e of this.entries.filter(e => e.seq > this.through)) {
+      if (!e.rewind?.items.some(i => i.created_seq <= this.through)) this.drop(e)
     }
+    return true
   }
 
   // add takes a row of an item; a superseded one belongs to the line of its marker.
@@ -138,7 +180,7 @@ export class Timeline {
       const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { tried: row.attempt, step: row.lineage?.at(-1)?.step || '', items: [] } })
       if (shown(row.type) && !entry.rewind.items.some(i => i.item_id === row.item_id)) {
         entry.rewind.items.push(item)
-        entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq)
+        entry.rewind.items = lightened(entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq))
         entry.version++
       }
       return
@@ -150,6 +192,7 @@ export class Timeline {
   apply({ method, params }) {
     if (params.thread_id !== this.threadId || params.seq <= this.cursor) return []
     this.cursor = params.seq
+    this.meanwhile?.push({ method, params })
     if (method === 'stream/rewind') return this.rewind(params)
     if (method === 'turn/late' || this.stale(params)) return []
     if (method.startsWith('item/')) this.itemEvent(method, params)
@@ -166,12 +209,13 @@ export class Timeline {
     if (method === 'item/delta') {
       if (entry && p.seq > entry.item.updated_seq) {
         entry.item.body.put(p.offset, p.delta.text)
+        entry.item.updated_seq = p.seq
         entry.version++
       }
       return
     }
     if (method === 'item/deleted') {
-      if (entry) {
+      if (entry && p.seq > entry.item.updated_seq) {
         entry.item.status = 'deleted'
         entry.item.updated_seq = p.seq
         entry.version++
@@ -191,7 +235,7 @@ export class Timeline {
       entry.version++
     } else if (method === 'item/created') {
       if (this.newer) this.missed = true
-      else {
+      else if (this.covers(p.seq)) {
         this.add(row)
         this.trim()
       }
@@ -206,27 +250,33 @@ export class Timeline {
 
   turnEvent(method, p) {
     const t = { ...this.turn(p.turn_id) }
+    if (p.seq <= (t.updated_seq || 0)) return // the row has it
     this.turns.set(t.turn_id, t)
-    const { type, seq, thread_seq, timestamp, state, ...rest } = p
+    const { type, seq, thread_seq, timestamp, state, message, ...rest } = p
     if (method === 'turn/progress') {
-      Object.assign(t, { state: 'active', progress: state, progress_message: p.message || '', waits_for: p.waits_for, retry_at: p.retry_at, attempt: Math.max(t.attempt, p.attempt || 0) })
+      Object.assign(t, { state: 'active', progress: state, progress_message: message || '', waits_for: p.waits_for, retry_at: p.retry_at, attempt: Math.max(t.attempt, p.attempt || 0) })
       return
     }
     Object.assign(t, rest, { updated_seq: seq })
     if (method === 'turn/queued') t.state = 'queued'
     if (method === 'turn/started') {
-      Object.assign(t, { state: 'active', progress: 'running', progress_message: '', waits_for: undefined, retry_at: undefined, completed_at: undefined, error: undefined, usage: undefined, message: undefined })
+      Object.assign(t, { state: 'active', progress: 'running', progress_message: '', waits_for: undefined, retry_at: undefined, completed_at: undefined, error: undefined, usage: undefined, reason: undefined, undelivered_item_ids: undefined })
       t.started_at ||= timestamp
-      if (t.end_seq) this.unend(t)
+      this.unend(t)
     }
     if (method === 'turn/reviewed' && t.review) t.review = { ...t.review, state: p.verdict, note: p.note }
-    if (!ends[method]) return
+    const known = this.byKey.get('end:' + t.turn_id)
+    if (!ends[method]) {
+      if (!known || !t.completed_at) return
+      known.end = { ...t, lineage: known.end.lineage } // such as what became of its review
+      known.version++
+      return
+    }
     t.state = ends[method]
     t.completed_at ||= timestamp
     t.end_seq = seq
-    const known = this.byKey.get('end:' + t.turn_id)
     if (known) this.drop(known)
-    if (!this.newer) this.putEnd(t, p.lineage)
+    this.putEnd(t, p.lineage)
     this.trim()
   }
 
@@ -251,15 +301,18 @@ export class Timeline {
       if (e.item && markers.stale(e.item.lineage || [], e.item.created_seq)) {
         line.items.push(e.item)
         this.drop(e)
-      } else if (e.item && markers.stale(e.item.lineage || [], e.item.updated_seq)) again.push(e.key)
+      } else if (e.item && markers.stale(e.item.lineage || [], e.item.updated_seq)) {
+        e.item.updated_seq = e.item.created_seq // what is read is older than what it replaces
+        again.push(e.key)
+      }
       else if (e.end && markers.stale(e.end.lineage || [], e.seq)) this.drop(e)
     }
-    if (this.covers(p.seq)) this.put({ key: 'rewind:' + p.seq, seq: p.seq, turn: p.turn_id, rewind: line })
+    if (this.covers(p.seq) || line.items.length) this.putLine({ key: 'rewind:' + p.seq, seq: p.seq, turn: p.turn_id, rewind: line })
     const t = this.turns.get(p.turn_id)
-    if (t && !p.step) {
-      const now = { ...t, attempt: Math.max(t.attempt, p.new_epoch), state: 'active', error: undefined, completed_at: undefined }
+    if (t && !p.step && p.seq > (t.updated_seq || 0)) {
+      const now = { ...t, attempt: Math.max(t.attempt, p.new_epoch), state: 'active', error: undefined, started_at: undefined, completed_at: undefined, updated_seq: p.seq }
       this.turns.set(p.turn_id, now)
-      if (t.end_seq || this.byKey.has('end:' + t.turn_id)) this.unend(now)
+      this.unend(now)
     }
     return again
   }

@@ -21,10 +21,10 @@ export function Waiting() {
       <a class="whole" href=${to('thread', t.thread_id)}><span class="title">${cut(oneLine(t.summary.title), 80) || t.thread_id.slice(-8)}</span></a>
       <span class="doing">${t.summary.reviews === 1 ? 'An end waits' : `${t.summary.reviews} ends wait`} for your review.</span></li>`)}</ul>`}
     ${!questions.value.length && !reviews.length && html`<p class="quiet">Nothing waits.</p>`}
-    ${questions.value.slice(0, most).map(q => {
+    ${questions.value.slice(0, most).map((q, i, drawn) => {
       const t = threads.value.get(q.thread_id)
       const head = html`<p class="facts"><a href=${to('thread', q.thread_id)}>${cut(oneLine(t?.summary.title || ''), 80) || q.thread_id.slice(-8)}</a>${t ? html`<span>${oneLine(t.agent)}</span>` : null}</p>`
-      return html`<${Question} key=${q.item_id} item=${q} cwd=${t?.summary.cwd} head=${head} />`
+      return html`<${Question} key=${q.item_id} item=${q} cwd=${t?.summary.cwd} head=${head} place=${drawn.slice(0, i).map(q => q.item_id).join()} />`
     })}
     ${questions.value.length > most && html`<p><button type="button" onClick=${() => setMost(most + first)}>Show more (${questions.value.length - most})</button></p>`}
     ${surplus.value && html`<p class="quiet">There are more. They come when these are answered.</p>`}</div>`

@@ -1,0 +1,84 @@
+package console_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/host/hosttest"
+)
+
+// The tests of the page's modules are in test/*.test.js. Node runs them without a browser,
+// one of them against a server of this tree.
+func TestNodeRunsTheTests(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		hosttest.Need(t, "there is no node")
+	}
+	dir := t.TempDir()
+	holon := filepath.Join(dir, "holon")
+	if out, err := run(t, exec.Command("go", "build", "-o", holon, "../cmd/holon")); err != nil {
+		t.Fatalf("build holon: %v\n%s", err, out)
+	}
+	// The modules import each other as they are served.
+	for to, from := range map[string]string{"app": "static/app/*.js", "vendor": "static/vendor/*.js", "client": "../clients/js/*.js", "test": "test/*.js"} {
+		copyAll(t, from, filepath.Join(dir, to))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "test", "*.test.js"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the tests are %v: %v", files, err)
+	}
+	cmd := exec.Command("node", append([]string{"--test"}, files...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOLON_BINARY="+holon, "NODE_OPTIONS=", "NO_COLOR=1")
+	out, err := run(t, cmd)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if strings.Contains(out, "NOT TESTED") {
+		t.Errorf("a test was skipped:\n%s", out)
+	}
+}
+
+func copyAll(t *testing.T, pattern, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s are %v: %v", pattern, paths, err)
+	}
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(p)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run runs a command whose children end with it.
+func run(t *testing.T, cmd *exec.Cmd) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stop := context.AfterFunc(ctx, func() {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	defer stop()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

@@ -1,0 +1,78 @@
+// Messages that mean harm: they become elements of an allow-list, their words stay visible,
+// and there are never too many nodes.
+import './browser.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { markdown, maxText, safeLink } from '../app/markdown.js'
+import { look } from './tree.js'
+import { Random } from './random.js'
+
+const fill = piece => piece.repeat(Math.floor(maxText / piece.length))
+const mostNodes = 25_000
+
+const whole = {
+  'brackets': fill('['), 'links in links': '['.repeat(2000) + 'a' + '](b)'.repeat(2000), 'images': fill('![a]('), 'stars': fill('*'), 'stars and words': fill('***a **b '),
+  'one word of stars': '*'.repeat(30_000) + 'a' + '*'.repeat(30_000), 'underscores': fill('a_'), 'backticks': Array.from({ length: 350 }, (_, i) => '`'.repeat(i) + 'a').join(' '),
+  'an address of mail': 'a'.repeat(maxText - 1) + '@', 'tags': fill('<a '), 'comments': fill('<!--'), 'quotes': '>'.repeat(maxText), 'quotes with blanks': fill('> '),
+  'lists in a line': fill('- '), 'lists in lists': Array.from({ length: 350 }, (_, i) => ' '.repeat(i) + '- a').join('\n'), 'lists and quotes': fill('- > '),
+  'fences': fill('```\n'), 'an open fence': '```\n' + fill('a b\n'), 'headings': fill('# a\n'), 'rules': fill('---\n'), 'blanks': ' '.repeat(maxText), 'lines': '\n'.repeat(maxText),
+  'one character': 'a'.repeat(10 << 20), 'tasks': fill('- [ ] a\n'), 'entities': fill('&#1;'), 'surrogates': fill('\ud800 '),
+  'a wide table': '|' + 'a|'.repeat(1000) + '\n|' + '-|'.repeat(1000) + '\n' + 'a|\n'.repeat(2000),
+  'a long table': '|' + 'a|'.repeat(100) + '\n|' + '-|'.repeat(100) + '\n' + '|\n'.repeat(3000),
+  'a table in a quote': '> |' + 'a|'.repeat(300) + '\n> |' + '-|'.repeat(300) + '\n' + '> a|\n'.repeat(2000),
+  'many tables': fill('|a|b|\n|-|-|\n|c|\n\n'),
+}
+
+for (const [name, text] of Object.entries(whole)) {
+  test(`${name}: bounded and shown`, () => {
+    const { nodes, text: shown } = look(markdown(text))
+    assert.ok(nodes <= mostNodes, `${nodes} nodes`)
+    if (/[a-c]/.test(text)) assert.match(shown.join(''), /[a-c]/)
+  })
+}
+
+const hostile = [
+  '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '<svg/onload=alert(1)>', '<iframe src="javascript:alert(1)">', '<style>body{}</style>', '<base href="//evil.example">',
+  '[x](javascript:alert(1))', '[x](JaVaScRiPt:alert(1))', '[x](java\u0000script:alert(1))', '[x](java\tscript:alert(1))', '[x](&#106;avascript:alert(1))', '[x](javascript&colon;alert(1))',
+  '[x](data:text/html,<script>alert(1)</script>)', '[x](vbscript:msgbox)', '[x](//evil.example)', '[x](/rpc)', '[x](#/server)', '[x](file:///etc/passwd)', '[x](blob:https://a/b)',
+  '<javascript:alert(1)>', '<data:text/html,x>', '![x](javascript:alert(1))', '![x](data:image/svg+xml,<svg>)', '[x](\u202ejavascript:alert(1))', '[x](\u0001javascript:alert(1))', '[x](https://ok.example "\u202etitle")',
+  '[x][r]\n\n[r]: javascript:alert(1)\n', 'https://ok.example/\u202egnp', 'mailto:a@ok.example', 'www.ok.example', '[x](<https://ok.example/a b>)', '[x](https://a@b.example)',
+  '\u001b]8;;https://evil.example\u0007words\u001b]8;;\u0007', '\u001b[31mred\u001b[0m', '\u001b]52;c;aGk=\u0007', '\u009b31mred', '\u202eevil\u202c', 'a\u2028b', 'x\ufeffy', '\ud83d', 'e\u0301', '\u001bPq words\u001b\\',
+  '**bold', '`code', '```js\ncode', '~~gone~~', '| a | b |\n|---|---|\n| <b> | [x](javascript:1) |\n', '> quote\n> - list\n>   1. <i>\n', '# <b>head</b>', '- [x] <input>', '&lt;script&gt;', '&#x3c;script&#x3e;', '&#0;&#55296;&#999999;',
+  '{"type":"script","props":{}}', '${alert(1)}', '<!-- hidden words -->', '<?php hidden ?>', '<![CDATA[hidden]]>', '\\<b\\>', '<a href="https://ok.example" onclick=x>link</a>', 'a  \nb', '---', '***', '[//]: # (hidden words)',
+]
+
+test('500 messages of hostile pieces: only what is allowed, and no word is lost', () => {
+  const chance = new Random(7)
+  for (let n = 0; n < 500; n++) {
+    const word = `keep${n}`
+    const pieces = [word, ...Array.from({ length: 1 + chance.below(8) }, () => chance.of(hostile))]
+    const text = pieces.map(p => p + chance.of([' ', '\n', '\n\n', '\n> ', '\n- ', ''])).join('')
+    const { text: shown, links } = look(markdown(text))
+    assert.ok(shown.join(' ').includes(word), `${JSON.stringify(text)} lost ${word}`)
+    for (const to of links) assert.ok(!/evil|javascript/i.test(new URL(to).protocol))
+    for (const piece of shown) assert.doesNotMatch(piece, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+  }
+})
+
+test('HTML, comments and addresses that nothing shows stay text', () => {
+  for (const text of ['<!-- hidden words -->', '<script>hidden words</script>', '[//]: # (hidden words)', 'a <b title="hidden words">', '<?php hidden words ?>']) {
+    assert.match(look(markdown(text)).text.join(''), /hidden words/, text)
+  }
+})
+
+test('only addresses of the web and of mail are links', () => {
+  for (const ok of ['https://a.example/', 'http://127.0.0.1:8080/', 'mailto:a@b.example', 'HTTPS://A.example/']) assert.ok(safeLink(ok), ok)
+  for (const bad of ['javascript:1', ' javascript:1', 'java\nscript:1', 'data:text/html,x', 'vbscript:x', '//a', '/a', 'a', '#a', '', undefined, null, 'file:///a', 'blob:http://a', 'intent://a', 'ws://a']) assert.equal(safeLink(bad), '', bad)
+})
+
+test('Markdown that people write is drawn', () => {
+  const { text, nodes } = look(markdown('# T\n\nSome **bold** `code a<b` & [x](https://a.example).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n- more\n\n```go\nif a < b && c {}\n```\n'))
+  assert.ok(nodes > 30)
+  assert.match(text.join(''), /Some bold code a<b & x\..*if a < b && c \{\}/s)
+})
+
+test('a word that would take its length squared is shown as written', () => {
+  for (const word of ['a'.repeat(2001) + '@', 'a_'.repeat(1001), '*'.repeat(2001)]) assert.equal(markdown('**b** ' + word).props.class, 'plain')
+  assert.notEqual(markdown('**b** ' + 'a'.repeat(2000)).props?.class, 'plain')
+})

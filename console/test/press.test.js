@@ -1,0 +1,152 @@
+// What a person presses: once is once, however often it is pressed before the page is drawn,
+// and nothing answers a question that has just appeared, changed or moved.
+import { place, drawn } from './dom.js'
+import './browser.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { html, render } from '../app/html.js'
+import { options } from '../vendor/preact.js'
+import { Act, Ask } from '../app/parts.js'
+import { Composer } from '../app/composer.js'
+import { Question } from '../app/ask.js'
+import { Row } from '../app/items.js'
+import { close, isClosing, undoClose } from '../app/threads.js'
+import { call, server, keep, locked, credential } from '../app/session.js'
+
+options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame
+
+// The server: what it is asked, and what it answers.
+const asked = []
+let answer = () => ({ result: {} })
+globalThis.fetch = async (url, init) => {
+  const { method, params } = JSON.parse(init.body)
+  asked.push({ method, params, token: init.headers.Authorization })
+  const { status = 200, ...body } = await answer(method, params)
+  return new Response(JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }), { status })
+}
+server.value = { log_id: 'log', limits: {} }
+
+const button = (root, text) => root.all('button').find(b => b.textContent === text)
+
+test('a button that is pressed twice before the page is drawn acts once', async () => {
+  const root = place()
+  let runs = 0
+  render(html`<${Act} run=${async () => { runs++ }}>Do<//>`, root)
+  button(root, 'Do').fire('click')
+  button(root, 'Do').fire('click')
+  await drawn()
+  assert.equal(runs, 1)
+  button(root, 'Do').fire('click')
+  await drawn()
+  assert.equal(runs, 2)
+})
+
+test('a reason that is sent twice is given once', async () => {
+  const root = place()
+  let runs = 0
+  render(html`<${Ask} title="Why?" run=${async () => { runs++ }}>Give<//>`, root)
+  button(root, 'Give').fire('click')
+  await drawn()
+  const [form] = root.all('form')
+  form.fire('submit')
+  form.fire('submit')
+  await drawn()
+  assert.equal(runs, 1)
+})
+
+test('Enter twice starts one turn, and Enter that chooses a word none', async () => {
+  const root = place()
+  const loader = { version: { value: 0 }, timeline: { active: () => null, follows: true } }
+  render(html`<${Composer} loader=${loader} t=${{ thread_id: 'thread_1', state: 'running', agent: 'echo' }} />`, root)
+  const [field] = root.all('textarea')
+  field.value = 'go on'
+  field.fire('input')
+  await drawn()
+  asked.length = 0
+  field.fire('keydown', { key: 'Enter', keyCode: 229 })
+  await drawn()
+  assert.equal(asked.length, 0)
+  field.fire('keydown', { key: 'Enter', keyCode: 13 })
+  field.fire('keydown', { key: 'Enter', keyCode: 13 })
+  await drawn()
+  assert.deepEqual(asked.map(a => a.method), ['turn/start'])
+})
+
+const question = (title, more) => ({ item_id: 'item_q', created_at: '2026-01-01T00:00:00Z', type: 'permission_request', status: 'pending', content: { type: 'permission_request', title, subject: { command: 'rm \u202ex' }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }], ...more } })
+const alive = () => new Promise(resolve => setTimeout(resolve, 700))
+
+test('a question is dead until it has been shown, and again when it changes or moves', async () => {
+  const root = place()
+  const draw = (q, at) => render(html`<${Question} item=${q} place=${at} />`, root)
+  asked.length = 0
+  draw(question('one'), '')
+  button(root, 'Allow').fire('click')
+  await alive()
+  assert.equal(button(root, 'Allow').disabled, false)
+  for (const [q, at] of [[question('another'), ''], [question('another'), 'item_0']]) {
+    draw(q, at)
+    assert.equal(button(root, 'Allow').disabled, true) // from the moment that it is drawn
+    button(root, 'Allow').fire('click')
+    await alive()
+  }
+  assert.equal(asked.length, 0)
+  button(root, 'Allow').fire('click')
+  button(root, 'Allow').fire('click')
+  await drawn()
+  assert.deepEqual(asked.map(a => [a.method, a.params.option_id]), [['item/respond', 'yes']])
+})
+
+test('a question shows what acts in what it is about', () => {
+  const root = place()
+  render(html`<${Question} item=${question('t\u200btle')} />`, root)
+  assert.match(root.textContent, /rm ‹202e›x/)
+  assert.match(root.textContent, /t‹200b›tle/)
+})
+
+test('Close that is pressed twice can be undone', async t => {
+  const timers = new Map(), real = globalThis.setTimeout, clear = globalThis.clearTimeout
+  let n = 0
+  t.after(() => Object.assign(globalThis, { setTimeout: real, clearTimeout: clear }))
+  globalThis.setTimeout = f => { timers.set(++n, f); return n }
+  globalThis.clearTimeout = id => timers.delete(id)
+  close('thread_1')
+  close('thread_1')
+  undoClose('thread_1')
+  assert.equal(isClosing('thread_1'), false)
+  assert.equal(timers.size, 0)
+})
+
+test('an item of an unknown form does not take the page with it', async () => {
+  const root = place()
+  const entry = { key: 'item_1', seq: 1, item: { item_id: 'item_1', type: 'plan', status: 'completed', content: { type: 'plan' }, created_at: '2026-01-01T00:00:00Z', body: '' } }
+  const draw = () => render(html`<p>before</p><${Row} entry=${entry} version=${entry.version} newestPlan=${true} />`, root)
+  entry.version = 0
+  draw()
+  await drawn()
+  assert.match(root.textContent, /before.*cannot be shown/)
+  entry.item.content.entries = [{ status: 'pending', content: 'mended' }]
+  entry.version = 1
+  draw()
+  await drawn()
+  assert.match(root.textContent, /before.*mended/)
+})
+
+test('a refusal of the former credential does not end the new one', async () => {
+  keep('old')
+  let refuse
+  answer = () => new Promise(resolve => { refuse = () => resolve({ status: 401, error: { code: -32005, message: 'no', data: { kind: 'unauthorized' } } }) })
+  const late = call('thread/list').catch(() => {})
+  await new Promise(setImmediate)
+  keep('new')
+  locked.value = null
+  refuse()
+  await late
+  assert.equal(credential(), 'new')
+  assert.equal(locked.value, null)
+  const now = call('thread/list').catch(() => {})
+  await new Promise(setImmediate)
+  refuse()
+  await now
+  assert.equal(credential(), '')
+  assert.equal(locked.value.kind, 'unauthorized')
+})
