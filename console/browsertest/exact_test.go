@@ -44,6 +44,7 @@ func (p *tab) compare() error {
 		if !whole && !read[bool](p, "look.find('button', 'Show older') !== null") {
 			return fmt.Errorf("the page holds %d items, and offers no older ones", len(got))
 		}
+		p.until("look.drawn()") // what is held is also what is seen
 		return nil
 	}
 }

@@ -122,6 +122,20 @@ globalThis.look = {
     addEventListener('keydown', e => requestAnimationFrame(() => requestAnimationFrame(() => look.keys.push(performance.now() - e.timeStamp))), true)
   },
 
+  // drawn returns whether the rows in the page are those of the page's view, with their
+  // states, and with the texts of plain messages.
+  drawn() {
+    const rows = new Map([...document.querySelectorAll('.row > article.item')].map(a => [a.id.slice(2), a]))
+    const view = holon.view()
+    const squeezed = text => text.replace(/\s+/g, '')
+    return rows.size === view.length && view.every(i => {
+      const row = rows.get(i.item_id)
+      if (row?.dataset.status !== i.status) return false
+      if (i.type !== 'agent_message' || i.text.length > 30_000 || /[^A-Za-z0-9\s+,äöüï🙂]/u.test(i.text)) return true
+      return squeezed(row.querySelector('.said').textContent) === squeezed(i.text)
+    })
+  },
+
   describe() {
     return JSON.stringify({ ...document.documentElement.dataset }) + ' ' + location.href + '\n' + (document.body?.innerText || '').slice(0, 3000)
   },
