@@ -87,8 +87,10 @@ pictures: ## Draw the pictures of the documents from real terminals (about four 
 
 .PHONY: pictures-console
 pictures-console: ## Take pictures of every page of the console, on a phone and a desktop, light and dark (needs chromium)
-	mkdir -p docs/pictures
-	PICTURES=$(CURDIR)/docs/pictures REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestPictures ./console/browsertest
+	mkdir -p dist/pictures
+	PICTURES=$(CURDIR)/dist/pictures REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestPictures ./console/browsertest
+	cp dist/pictures/console-thread-tools-desktop-light.png docs/pictures/console.png
+	cp dist/pictures/console-overview-phone-dark.png docs/pictures/console-phone.png
 
 .PHONY: soak-console
 soak-console: ## Kill the server under the console at random in RUNS=50 random worlds (needs chromium)

@@ -10,7 +10,7 @@ import (
 // badAgent is the configuration of an ACP agent that follows the commands in its prompt.
 func badAgent(t testing.TB) string {
 	t.Helper()
-	return fmt.Sprintf("[agents.bad]\nkind = \"acp\"\ncommand = [%q]\n", acptest.Build(t, acptest.BadAgent))
+	return fmt.Sprintf("[agents.coder]\nkind = \"acp\"\ncommand = [%q]\n", acptest.Build(t, acptest.BadAgent))
 }
 
 // noWiderThanTheScreen looks for what makes the page scroll sideways.

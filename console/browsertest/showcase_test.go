@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -16,24 +17,28 @@ func newShowcase(t *testing.T) *showcase {
 	t.Helper()
 	c := &showcase{world: newWorld(t, badAgent(t))}
 	c.world.all()
+	project := c.path("src/dates")
+	if err := os.MkdirAll(project, 0o755); err != nil {
+		t.Fatal(err)
+	}
 
-	c.rich = c.thread("bad", object{"title": "Mend the parser of dates"})
+	c.rich = c.thread("coder", object{"title": "Mend the parser of dates", "cwd": project})
 	c.ended(c.rich, "think The test waits for a fixed time. It should wait for the event.\n"+
 		"say I look at the **tests** first, then at `dates.go`.\nplan\ntool Reading main.go\nexecute seq 30\nfail-tool Opening a socket\nedit main.go\nusage\nsay Done.")
 	c.ended(c.rich, strings.ReplaceAll(`update {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"# What I found\n\n1. The parser takes *two digits* for a year.\n2. [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339) does not.\n\n| input | before | after |\n|---|---|---|\n| 26-11-23 | 1926 | refused |\n\n`+"```go\\nfunc parse(s string) (time.Time, error) {\\n\\treturn time.Parse(time.RFC3339, s)\\n}\\n```"+`\n\n> It never worked for years before 1970.\n\n- [x] tests\n- [ ] documents"}}`, `\n`, `\u000a`)) // the agent reads \n as the end of a command
 
-	c.asking = c.thread("bad", object{"title": "Release 2.4"})
+	c.asking = c.thread("coder", object{"title": "Release 2.4", "cwd": project})
 	c.until(c.turn(c.asking, "say I am ready.\nask Push to main", nil), "waiting")
-	form := c.thread("bad", object{"title": "Name the branch"})
+	form := c.thread("coder", object{"title": "Name the branch", "cwd": project})
 	c.until(c.turn(form, "elicit Which branch should I use?", nil), "waiting")
 
-	c.parent = c.thread("echo", object{"title": "Compare three libraries"})
+	c.parent = c.thread("echo", object{"title": "Compare three libraries", "cwd": project})
 	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 3600000", nil)
 	for _, name := range []string{"chroma", "pygments", "highlight.js"} {
-		child := c.thread("echo", object{"title": "Look at " + name, "parent": object{"thread_id": c.parent}})
+		child := c.thread("echo", object{"title": "Look at " + name, "cwd": project, "parent": object{"thread_id": c.parent}})
 		c.turn(child, "/progress reading its documents\n/sleep 3600000", object{"parent": object{"thread_id": c.parent, "turn_id": turn}, "title": "look at " + name})
 	}
-	failed := c.thread("echo", object{"title": "Deploy to staging"})
+	failed := c.thread("echo", object{"title": "Deploy to staging", "cwd": project})
 	c.until(c.turn(failed, "/say I begin.\n/fail the host does not answer: connection refused", nil), "failed")
 
 	c.box = c.thread("mailbox", object{"title": "Mail for me"})

@@ -63,7 +63,7 @@ func (p *tab) say(text string) {
 func TestWhatAnAgentDoes(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		s := serve(t, badAgent(t))
-		thread := s.thread("bad", nil)
+		thread := s.thread("coder", nil)
 		s.turn(thread, "think Let me see.\nsay I **begin**.\nplan\ntool Reading main.go\nexecute seq 100\nedit main.go\nusage\nsay Done.", nil)
 		p := open(t, s, f, "#/thread/"+thread)
 		p.sees(".end", "Done")
@@ -89,7 +89,7 @@ func TestWhatAnAgentDoes(t *testing.T) {
 func TestQuestionsAreAnsweredWhereTheyWait(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		s := serve(t, badAgent(t))
-		thread := s.thread("bad", object{"title": "The one that asks"})
+		thread := s.thread("coder", object{"title": "The one that asks"})
 		s.turn(thread, "elicit Which branch?\nask Push to main", nil)
 		p := open(t, s, f, "#/waiting")
 		p.sees("section.question", "Which branch?")

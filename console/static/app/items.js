@@ -5,7 +5,7 @@ import { Diff } from './diff.js'
 import { keptSuperseded } from './timeline.js'
 import { diffsOf } from './ask.js'
 import { At, Copy, Mark } from './parts.js'
-import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, span } from './text.js'
+import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // Output is folded after these lines; an open text above mostOpen shows its end only.
@@ -106,7 +106,7 @@ function Tool({ item, c }) {
   const input = command ? undefined : c.input
   const facts = [
     c.exit_code !== undefined && c.exit_code !== 0 ? `exit ${c.exit_code}` : '', c.signal ? `signal ${c.signal}` : '', c.server ? clean(c.server) : '',
-    c.locations?.length ? c.locations.slice(0, 3).map(l => oneLine(l.path) + (l.line ? ':' + l.line : '')).join(', ') : '',
+    c.locations?.length ? c.locations.slice(0, 3).map(l => shortPath(l.path) + (l.line ? ':' + l.line : '')).join(', ') : '',
   ].filter(Boolean)
   const output = String(item.body)
   return html`<div class="tool">

@@ -4,7 +4,7 @@ import { may, limited } from './session.js'
 import { threads, groups, loaded, failed, more, loadMore, unseen, isClosing, undoClose } from './threads.js'
 import { NewThread } from './new_thread.js'
 import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
-import { clean, count, cut, money, oneLine, plural, span } from './text.js'
+import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // mostRows bounds what the page draws.
@@ -84,16 +84,11 @@ function Card({ t }) {
     <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(doing(s)), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>
-      ${s.cwd && html`<span title=${clean(s.cwd)}>${shortDirectory(s.cwd)}</span>`}
+      ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
       ${s.git && html`<span>${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
       ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} working` : ''}${s.children.waiting ? `, ${s.children.waiting} waiting` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}
     </span>
   </li>`
-}
-
-export function shortDirectory(path) {
-  const parts = oneLine(path).split('/').filter(Boolean)
-  return parts.length > 2 ? '…/' + parts.slice(-2).join('/') : oneLine(path)
 }

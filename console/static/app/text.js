@@ -89,6 +89,12 @@ export function money(cost) {
   }
 }
 
+// shortPath leaves the end of a path, which tells it from others.
+export function shortPath(path) {
+  const parts = oneLine(path).split('/').filter(Boolean)
+  return parts.length > 2 ? '…/' + parts.slice(-2).join('/') : oneLine(path)
+}
+
 // shortId is the part of an id that tells it from others.
 export const shortId = id => id.slice(-8)
 

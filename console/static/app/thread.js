@@ -12,8 +12,8 @@ import { thread as rowOf, close, isClosing, undoClose, readThreads } from './thr
 import { Act, Ask, Copy, Failure, Loading, Mark, Since } from './parts.js'
 import { announce } from './announce.js'
 import { WholeText } from './whole_text.js'
-import { looks, shortDirectory } from './overview.js'
-import { clean, count, cut, money, oneLine, plural, span } from './text.js'
+import { looks } from './overview.js'
+import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 import { current } from './view.js'
 
@@ -56,7 +56,7 @@ function Head({ t, loader, asText, setAsText }) {
     <p class="facts">
       ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
       <span>${clean(t.agent)}</span>
-      ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortDirectory(s?.cwd || t.cwd)}</span>`}
+      ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
       ${s?.git && html`<span>${oneLine(s.git.branch)} ${s.git.added || s.git.removed ? html`<ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
       ${t.state === 'paused' && html`<span>paused</span>`}
