@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -67,12 +68,25 @@ func load(client fs.FS) (map[string]*file, error) {
 		if name == page {
 			url, cache = "/", "no-cache"
 			body = bytes.ReplaceAll(body, []byte(`="`+Path), []byte(`="`+base))
+			body = bytes.Replace(body, []byte("</head>"), []byte(preloads(contents, base)+"</head>"), 1)
 		}
 		if files[url], err = newFile(name, body, cache); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
+}
+
+// preloads are links that have browsers ask for all modules at once. Otherwise they ask
+// for each when they have read the one that imports it, level by level.
+func preloads(contents map[string][]byte, base string) string {
+	var links strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		if path.Ext(name) == ".js" {
+			links.WriteString(`<link rel="modulepreload" href="` + base + name + `">` + "\n")
+		}
+	}
+	return links.String()
 }
 
 // contentsOf reads all files by their paths below Path.
