@@ -16,6 +16,9 @@ import (
 // The tests of the page's modules are in test/*.test.js. Node runs them without a browser,
 // one of them against a server of this tree.
 func TestNodeRunsTheTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the race detector does not see into node; without -short it is tested")
+	}
 	if _, err := exec.LookPath("node"); err != nil {
 		hosttest.Need(t, "there is no node")
 	}

@@ -118,7 +118,11 @@ func receive(t *testing.T, program []string) {
 		}
 	}
 
-	// The same delivery once more changes nothing.
+	// The same delivery once more changes nothing. One whose receipt is not yet stored is
+	// under way, and is not sent twice.
+	eventually(t, "the receipt is stored", func() bool {
+		return strings.Contains(s.did("delivery/read", fmt.Sprintf(`{"delivery_id":%q}`, delivery)), `"state":"delivered"`)
+	})
 	s.want("redeliver", delivery)
 	again := holds("the repetition arrives", func(h holding) bool { return h.Repeated == 1 })
 	if again.Received != 4 || len(again.News) != 1 {

@@ -138,6 +138,9 @@ func (s *builds) log() string {
 // build builds a package of this module.
 func build(t *testing.T, dir, pkg string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED: the race detector does not see into programs that run apart; without -short they are tested")
+	}
 	path := filepath.Join(dir, "built-"+filepath.Base(pkg))
 	if out, err := osexec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
