@@ -33,6 +33,10 @@ func TestNobodyIsKeptOut(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
 	c := newShowcase(t)
+	t.Run("who may only read", func(t *testing.T) {
+		t.Parallel()
+		readerSeesNothingToChange(t, c, desktopLight)
+	})
 	inForms(t, func(t *testing.T, f form) {
 		p := open(t, c.server, f, "#/")
 		for _, s := range c.scenes() {
