@@ -44,9 +44,19 @@ func (p *tab) compare() error {
 		if !whole && !read[bool](p, "look.find('button', 'Show older') !== null") {
 			return fmt.Errorf("the page holds %d items, and offers no older ones", len(got))
 		}
+		p.until(drawn)
 		return nil
 	}
 }
+
+// drawn is true when the rows are those of the items that the page holds, and show the texts
+// of those without any markup.
+const drawn = `(() => {
+	const rows = [...document.querySelectorAll('.row')].filter(r => !/^row-(end|rewind):/.test(r.id)), items = holon.view()
+	const plain = i => i.type === 'agent_message' && i.status === 'completed' && i.text.length < 2000 && /^\p{L}[\p{L}\d+ ]*$/u.test(i.text)
+	const words = text => text.split(/\s+/).filter(Boolean).join(' ')
+	return rows.length === items.length && items.every((i, n) => rows[n].id === 'row-' + i.item_id && (!plain(i) || words(rows[n].innerText).includes(words(i.text))))
+})()`
 
 func firstDifference(got, want []shown) error {
 	for i := range max(len(got), len(want)) {
