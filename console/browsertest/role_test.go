@@ -7,7 +7,7 @@ import (
 
 // changesNothing are the buttons of who may only read: they change what is seen, and the own
 // sign-in.
-var changesNothing = regexp.MustCompile(`^(Show all as text|Timeline|Copy id|Notify me|Sign out|Attempts|Follow the end|Show older.*|.* more lines.*|Raw|Copy)$`)
+var changesNothing = regexp.MustCompile(`^(Show all as text|Timeline|Copy id|Notify me|Sign out|Attempts|.*Follow the end|Show newer|Show older.*|.* more lines.*|Raw|Copy)$`)
 
 // readerSeesNothingToChange goes through all pages as somebody who may only read.
 func readerSeesNothingToChange(t *testing.T, c *showcase, f form) {
