@@ -42,6 +42,7 @@ dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA
 .PHONY: test
 test: ## Run all tests, the short crash, power-cut and full-disk runs among them
 	$(GO) test -vet=off -shuffle=on -timeout 10m ./...
+	@command -v chromium chromium-browser google-chrome chrome >/dev/null || echo 'NOT TESTED: the console in a browser: there is no chromium in PATH; install it' >&2
 
 # The packages of the second list have no goroutines, nor has what they import.
 .PHONY: race

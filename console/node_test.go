@@ -28,7 +28,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 		t.Fatalf("build holon: %v\n%s", err, out)
 	}
 	// The modules import each other as they are served.
-	for to, from := range map[string]string{"app": "static/app/*.js", "vendor": "static/vendor/*.js", "client": "../clients/js/*.js", "test": "test/*.js"} {
+	for to, from := range map[string]string{"app": "static/app/*.js", "vendor": "static/vendor/*.js", "client": "../clients/js/*.js", "test": "test/*.js", "testdata": "../notify/fold/testdata/*.json"} {
 		copyAll(t, from, filepath.Join(dir, to))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {

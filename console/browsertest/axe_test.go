@@ -27,12 +27,16 @@ func TestAxeIsWhatWasPublished(t *testing.T) {
 	}
 }
 
-// No page has a serious fault that axe finds, in either scheme, and none is wider than a
-// phone.
+// No page has a serious fault that axe finds, at either width, in either scheme, and none is
+// wider than its screen.
 func TestNobodyIsKeptOut(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
 	c := newShowcase(t)
+	t.Run("who may only read", func(t *testing.T) {
+		t.Parallel()
+		readerSeesNothingToChange(t, c, desktopLight)
+	})
 	inForms(t, func(t *testing.T, f form) {
 		p := open(t, c.server, f, "#/")
 		for _, s := range c.scenes() {
@@ -47,7 +51,7 @@ func TestNobodyIsKeptOut(t *testing.T) {
 				t.Errorf("%s: out of sight: %q", s.name, cut)
 			}
 		}
-	})
+	}, allForms...)
 }
 
 // audit runs axe in a world of its own, which the page's policy does not bind, and returns

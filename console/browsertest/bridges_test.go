@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	_ "github.com/mattn/go-sqlite3"
@@ -101,6 +102,31 @@ func (w *world) settled(id, state string) {
 	})
 }
 
+// cursor is the cursor of a subscription.
+func (w *world) cursor(id string) object {
+	w.t.Helper()
+	return w.call("subscription/read", object{"subscription_id": id})["subscription"].(object)["cursor"].(object)
+}
+
+// goesOn waits until a subscription has delivered what came behind a seq, and nothing twice.
+func (w *world) goesOn(id string, kept float64) {
+	w.t.Helper()
+	w.eventually(id+" goes on", func() error {
+		if at := w.cursor(id)["last_sequence"].(float64); at <= kept {
+			return fmt.Errorf("its cursor is at %.0f", at)
+		}
+		return nil
+	})
+	seen := map[any]bool{}
+	for _, d := range w.call("delivery/list", object{"subscription_id": id})["deliveries"].([]any) {
+		seq := d.(object)["seq"]
+		if seen[seq] {
+			w.t.Errorf("%s has sent seq %v again", id, seq)
+		}
+		seen[seq] = true
+	}
+}
+
 // Each subscription says what it is: zero, steady, failing, held for either reason,
 // disabled, deleted but resumable.
 func TestBridgesInEveryState(t *testing.T) {
@@ -112,12 +138,17 @@ func TestBridgesInEveryState(t *testing.T) {
 		p.sees(card("zero"), "nothing delivered yet")
 		p.sees(card("zero"), "seq 0")
 		p.sees(card("steady"), "steady")
+		cursor := w.cursor("steady")
+		p.sees(card("steady"), fmt.Sprintf("seq %.0f", cursor["last_sequence"]))
+		p.sees(card("steady"), strings.TrimPrefix(cursor["last_delivery_id"].(string), "notif:"))
+		p.sees(card("steady")+" time", "")
 		p.sees(card("failing"), "next attempt")
 		p.sees(card("failing"), "status 500")
 		p.sees(card("mismatch"), "the event says completed, the turn is failed")
 		p.sees(card("backlog"), "Too much waits")
 		p.sees(card("disabled"), "the target wants no more")
-		p.sees(card("deleted"), "its cursor is kept at seq")
+		kept := w.cursor("deleted")
+		p.sees(card("deleted"), fmt.Sprintf("its cursor is kept at seq %.0f. Created again, it goes on from there.", kept["last_sequence"]))
 		p.noWiderThanTheScreen()
 
 		p.press(card("steady")+" summary", "Deliveries")
@@ -129,6 +160,7 @@ func TestBridgesInEveryState(t *testing.T) {
 		p.until("document.querySelector('" + card("mismatch") + "').dataset.shows !== 'held'")
 		p.press(card("deleted")+" button", "Create it again")
 		p.until("document.querySelector('" + card("deleted") + "').dataset.shows !== 'deleted'")
+		w.goesOn("deleted", kept["last_sequence"].(float64))
 		p.press(card("steady")+" button", "Pause")
 		p.until("document.querySelector('" + card("steady") + "').dataset.shows === 'paused'")
 		p.press(card("zero")+" button", "Reset …")

@@ -57,6 +57,11 @@ func TestHostileMessagesAreText(t *testing.T) {
 			if len(batch) == 50 || i == len(messages)-1 {
 				flush()
 			}
+			if i == 49 {
+				for _, tag := range messages[:10] {
+					p.sees("article[data-type=agent_message]", tag)
+				}
+			}
 		}
 		s.call("item/create", object{"lease": lease, "item_id": "large", "content": message("")})
 		for range 10 { // 10 MB

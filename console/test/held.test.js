@@ -39,6 +39,14 @@ test('what is superseded while a page is read is no live row of it', () => {
   assert.deepEqual(t.entries.filter(e => e.rewind).map(e => [e.seq, e.rewind.items.map(i => i.created_seq)]), [[1001, [500, 600]]])
 })
 
+test('what a try says after it was given up is not shown', () => {
+  const t = begun([row(900)])
+  t.apply(event('stream/rewind', 1001, { step: '', new_epoch: 2, superseded_after_seq: 0 }))
+  t.apply(event('item/created', 1002, { item_id: 'item_late', status: 'completed', content: content('late') }))
+  t.apply(event('item/created', 1003, { item_id: 'item_again', attempt: 2, lineage: [{ step: '', epoch: 2 }], status: 'completed', content: content('again') }))
+  assert.deepEqual(t.view().map(i => i.text), ['again'])
+})
+
 test('an item that is superseded in part is as it was before, and goes on', () => {
   const t = begun([row(10, { status: 'in_progress', content: content('a'), lineage: [{ step: '', epoch: 1 }, { step: 's', epoch: 1 }] })], { seq: 10 })
   t.apply(event('item/delta', 12, { item_id: 'item_10', lineage: [{ step: '', epoch: 1 }, { step: 's', epoch: 1 }], offset: 1, delta: { text: 'b' } }))

@@ -162,6 +162,8 @@ addEventListener('click', e => {
   if (el) look.hit = el.contains(e.target) || e.target.contains(el) && e.target.matches('label')
 }, true)
 
+look.violations = 0
 addEventListener('securitypolicyviolation', e => {
   console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber} ${e.sample}`)
+  look.violations++
 })

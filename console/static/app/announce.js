@@ -1,5 +1,6 @@
 // What screen readers are told: completed messages, questions, ends. Never deltas.
 import { html, signal } from './html.js'
+import { cut, oneLine } from './text.js'
 
 const most = 30
 const lines = signal([])
@@ -7,6 +8,24 @@ let n = 0
 
 export function announce(text) {
   lines.value = [...lines.value, { n: ++n, text }].slice(-most)
+}
+
+// announceNew tells what happens in a thread from the moment on that the page began to read it.
+export function announceNew(loader) {
+  let told
+  return loader.version.subscribe(() => {
+    const t = loader.timeline
+    if (!t) return
+    let newest = Math.max(told ??= loader.began, t.cursor)
+    for (const e of t.entries.slice(-20)) {
+      const at = e.item?.updated_seq || e.seq
+      if (at <= told) continue
+      newest = Math.max(newest, at) // a row may be ahead of the events
+      if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(String(e.item.body)), 2000))
+      if (e.end) announce(`The turn ${e.end.state}.`)
+    }
+    told = newest
+  })
 }
 
 export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="What happens">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`

@@ -27,7 +27,7 @@ export function refresher(read, least = pause) {
       // What the server refuses it refuses again: the next event, or visit, asks anew.
       if (!heals(error)) failed = 0
       else failed++
-      if (failed) for (const w of what) (asked ||= new Set()).add(w)
+      if (failed) asked = new Set([...what, ...asked || []]) // also if nothing was named: all is read
     }
     setTimeout(() => {
       running = false

@@ -28,7 +28,7 @@ async function load() {
 async function readMetrics() {
   const values = new Map()
   for (const line of (await get('/metrics')).split('\n')) {
-    const m = /^(holon_[a-z_]+)(?:\{[^}]*\})? ([-+0-9.eE]+)$/.exec(line)
+    const m = /^(holon_[a-z_]+|go_memstats_heap_inuse_bytes)(?:\{[^}]*\})? ([-+0-9.eE]+)$/.exec(line)
     if (m) values.set(m[1], (values.get(m[1]) || 0) + Number(m[2]))
   }
   return values
@@ -61,7 +61,7 @@ export function Server() {
       ${row('Turns', `${s.turns.active} active, ${s.turns.waiting} waiting, ${s.turns.queued} queued`)}
       ${row('Streams', s.streams)}
       ${row('Furthest behind', metric('holon_stream_lag_events', n => plural(n, 'event')))}
-      ${row('Database', metric('holon_database_bytes', bytes) ?? metric('holon_db_bytes', bytes))}
+      ${row('Database', metric('holon_database_bytes', bytes))}
       ${row('Write-ahead log', metric('holon_wal_bytes', bytes))}
       ${row('Memory', metric('go_memstats_heap_inuse_bytes', bytes))}
     </table></section>`}

@@ -10,7 +10,7 @@ import { Composer } from './composer.js'
 import { questions } from './questions.js'
 import { thread as rowOf, close, isClosing, undoClose, readThreads } from './threads.js'
 import { Act, Ask, Copy, Failure, Loading, Mark, Since } from './parts.js'
-import { announce } from './announce.js'
+import { announceNew } from './announce.js'
 import { WholeText } from './whole_text.js'
 import { looks } from './overview.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
@@ -19,6 +19,7 @@ import { current } from './view.js'
 
 export function Thread({ id }) {
   const loader = useMemo(() => new Loader(id), [id])
+  useEffect(() => announceNew(loader), [loader])
   useEffect(() => {
     current.value = loader
     show(id)
@@ -133,7 +134,6 @@ function Lines({ loader }) {
       if (row) el.scrollTop += row.getBoundingClientRect().top - place.current.top
     }
   })
-  useEffect(() => announceNew(loader), [loader])
 
   function scrolled() {
     const el = box.current
@@ -175,20 +175,4 @@ function progress(t) {
   if (t.retry_at) return html`The next attempt begins at ${new Date(t.retry_at).toLocaleTimeString()}.`
   const what = { starting: 'starting', waiting: t.waits_for?.length ? `waiting for ${plural(t.waits_for.length, 'child turn')}` : 'waiting for an answer', interrupting: 'interrupting' }[t.progress] || 'working'
   return html`${what}${t.progress_message ? ': ' + cut(oneLine(t.progress_message), 200) : ''}${t.attempt > 1 ? ` (attempt ${t.attempt})` : ''} <span class="quiet"><${Since} at=${t.started_at || t.queued_at} /></span>`
-}
-
-// announceNew tells screen readers messages that are complete and ends, never deltas.
-function announceNew(loader) {
-  let told = loader.timeline?.cursor || 0
-  return loader.version.subscribe(() => {
-    const t = loader.timeline
-    if (!t) return
-    for (const e of t.entries.slice(-20)) {
-      const at = e.item?.updated_seq || e.seq
-      if (at <= told) continue
-      if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(String(e.item.body)), 2000))
-      if (e.end) announce(`The turn ${e.end.state}.`)
-    }
-    told = Math.max(told, t.cursor)
-  })
 }

@@ -18,6 +18,7 @@ export class Loader {
     this.call = ask
     this.seen = look
     this.timeline = null
+    this.began = undefined // the seq at which the page began to read
     this.thread = signal(null)
     this.children = signal([])
     this.version = signal(0)
@@ -50,6 +51,7 @@ export class Loader {
       if (this.gone || loading !== this.loading) return
       // The three are not of one moment: what happened after the first is applied again,
       // and changes nothing where a row has it.
+      this.began ??= seq
       const timeline = new Timeline(this.id)
       timeline.begin(items, turns, seq)
       for (const event of this.early) this.apply(timeline, event)

@@ -1,0 +1,35 @@
+package browsertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Who listens to the page hears messages once they are complete, questions and ends: each
+// once, and no piece of a message.
+func TestWhatIsAnnounced(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		s := serve(t, "")
+		thread := s.thread("echo", nil)
+		p := open(t, s, f, "#/thread/"+thread)
+		s.turn(thread, "/say hello you\n/deltas 80 20\n/ask Deploy to production\n/say thanks", nil)
+		p.press("section.question button", "Allow")
+		p.sees(".end", "Done")
+		p.untilSeq()
+		var want []string
+		for _, item := range s.folded(thread) {
+			if item.Type == "agent_message" {
+				want = append(want, "Agent: "+strings.Join(strings.Fields(item.Text), " "))
+			}
+		}
+		want = append(want, "A question: Deploy to production", "The turn completed.")
+		p.until("document.querySelector('[role=log]').textContent.includes('The turn completed.')")
+		heard := read[[]string](p, "[...document.querySelectorAll('[role=log] p')].map(e => e.textContent)")
+		slices.Sort(want)
+		slices.Sort(heard)
+		if !slices.Equal(heard, want) {
+			t.Errorf("announced:\n%q\nwant:\n%q", heard, want)
+		}
+	}, desktopLight)
+}
