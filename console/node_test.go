@@ -1,14 +1,11 @@
 package console_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/seed82539d15/holon/host/hosttest"
 )
@@ -24,7 +21,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 	}
 	dir := t.TempDir()
 	holon := filepath.Join(dir, "holon")
-	if out, err := run(t, exec.Command("go", "build", "-o", holon, "../cmd/holon")); err != nil {
+	if out, err := hosttest.Run(t, exec.Command("go", "build", "-o", holon, "../cmd/holon")); err != nil {
 		t.Fatalf("build holon: %v\n%s", err, out)
 	}
 	// The modules import each other as they are served.
@@ -41,7 +38,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 	cmd := exec.Command("node", append([]string{"--test"}, files...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOLON_BINARY="+holon, "NODE_OPTIONS=", "NO_COLOR=1")
-	out, err := run(t, cmd)
+	out, err := hosttest.Run(t, cmd)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -68,20 +65,4 @@ func copyAll(t *testing.T, pattern, dir string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// run runs a command whose children end with it.
-func run(t *testing.T, cmd *exec.Cmd) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stop := context.AfterFunc(ctx, func() {
-		if cmd.Process != nil {
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
-		}
-	})
-	defer stop()
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }

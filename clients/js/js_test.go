@@ -1,7 +1,6 @@
 package js_test
 
 import (
-	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -11,9 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	js "github.com/seed82539d15/holon/clients/js"
 	"github.com/seed82539d15/holon/host/hosttest"
@@ -26,7 +23,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 		hosttest.Need(t, "there is no node")
 	}
 	holon := filepath.Join(t.TempDir(), "holon")
-	if out, err := run(t, exec.Command("go", "build", "-o", holon, "../../cmd/holon")); err != nil {
+	if out, err := hosttest.Run(t, exec.Command("go", "build", "-o", holon, "../../cmd/holon")); err != nil {
 		t.Fatalf("build holon: %v\n%s", err, out)
 	}
 	files, err := filepath.Glob("test/*.test.js")
@@ -35,29 +32,13 @@ func TestNodeRunsTheTests(t *testing.T) {
 	}
 	cmd := exec.Command("node", append([]string{"--test"}, files...)...)
 	cmd.Env = append(os.Environ(), "HOLON_BINARY="+holon, "NODE_OPTIONS=", "NO_COLOR=1")
-	out, err := run(t, cmd)
+	out, err := hosttest.Run(t, cmd)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if strings.Contains(out, "NOT TESTED") {
 		t.Errorf("a test was skipped:\n%s", out)
 	}
-}
-
-// run runs a command whose children end with it.
-func run(t *testing.T, cmd *exec.Cmd) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stop := context.AfterFunc(ctx, func() {
-		if cmd.Process != nil {
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
-		}
-	})
-	defer stop()
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }
 
 // The types narrow, as a program that uses the package sees them.
@@ -91,7 +72,7 @@ func TestTypesAreNarrowedByTheCompiler(t *testing.T) {
 		}
 		cmd := exec.Command("tsc", append(args, "narrow.ts")...)
 		cmd.Dir = dir
-		if out, err := run(t, cmd); err != nil {
+		if out, err := hosttest.Run(t, cmd); err != nil {
 			t.Errorf("%s: %v\n%s", resolution, err, out)
 		}
 	}

@@ -1,9 +1,10 @@
-// Package hosttest runs parts of tests as another user: the test binary starts
-// itself again. It is for tests only.
+// Package hosttest runs parts of tests as another user, where the test binary starts
+// itself again, and programs that a test needs. It is for tests only.
 package hosttest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // OtherUID is a user that owns nothing here; it needs no entry in /etc/passwd.
@@ -106,4 +108,21 @@ func Need(t testing.TB, missing string) {
 		t.Fatalf("REQUIRE_FAULTS=1, but %s", missing)
 	}
 	t.Skipf("NOT TESTED: %s; REQUIRE_FAULTS=1 makes this a failure", missing)
+}
+
+// Run runs a program to its end and returns all that it printed. What it has started ends
+// with it, at the end of the test or after three minutes.
+func Run(t testing.TB, cmd *exec.Cmd) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stop := context.AfterFunc(ctx, func() {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+	defer stop()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
