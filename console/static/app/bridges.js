@@ -1,11 +1,11 @@
-// Bridges: where news is sent to. One table of subscriptions with their cursors, in every
+// Bridges: where news is sent to. One list of subscriptions with their cursors, in every
 // state that they can have; what was sent; sending it again.
 import { html, signal, useEffect, useState } from './html.js'
-import { call, change, may, limited } from './session.js'
+import { call, change, may } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
 import { threads, readThreads } from './threads.js'
-import { Act, Ask, At, Failure, Loading, Since, now } from './parts.js'
+import { Act, Ask, At, Failure, Loading, now } from './parts.js'
 import { clean, clock, cut, oneLine, plural, span, shortId } from './text.js'
 import { to } from './router.js'
 
@@ -123,12 +123,14 @@ function Subscription({ s, bridge }) {
       ${state === 'held' && !wrong?.length && html`<${Act} run=${() => change('subscription/resume', id)}>Send all<//> <${Ask} title="Why is what waits given up?" run=${reason => change('subscription/skip', { ...id, reason })}>Give it up …<//>`}
       ${(s.state === 'disabled' || s.state === 'paused') && html`<${Act} run=${() => change('subscription/resume', id)}>Resume<//>`}
       ${(state === 'steady' || state === 'zero' || state === 'failing') && html`<${Act} run=${() => change('subscription/pause', id)}>Pause<//>`}
-      ${state === 'deleted' ? html`<${Act} run=${() => change('subscription/create', again_(s))}>Create it again<//>` : html`${reset} <${Ask} kind="danger" title="Why is it deleted?" needed=${false} run=${reason => change('subscription/delete', { ...id, reason: reason || undefined })}>Delete …<//>`}</span>`}
+      ${state === 'deleted' ? html`<${Act} run=${() => change('subscription/create', recreated(s))}>Create it again<//>` : html`${reset} <${Ask} kind="danger" title="Why is it deleted?" needed=${false} run=${reason => change('subscription/delete', { ...id, reason: reason || undefined })}>Delete …<//>`}</span>`}
     <${Deliveries} s=${s} />
   </li>`
 }
 
-const again_ = s => ({ subscription_id: s.subscription_id, bridge_id: s.bridge_id, target: s.target, thread_id: s.thread_id, on: s.on, methods: s.methods, include_text: s.include_text, order: s.order })
+// recreated are the params that make a deleted subscription again, with its id: it goes on
+// where its cursor is.
+const recreated = s => ({ subscription_id: s.subscription_id, bridge_id: s.bridge_id, target: s.target, thread_id: s.thread_id, on: s.on, methods: s.methods, include_text: s.include_text, order: s.order })
 
 const targetOf = t => t ? html` <span class="quiet">${oneLine(t.topic || t.channel || (t.repository ? `${t.repository}#${t.number}` : ''))}</span>` : null
 
@@ -181,7 +183,7 @@ function Delivery({ d, read }) {
   const [tries, setTries] = useState(null)
   return html`<li data-delivery=${d.delivery_id}><span class="mark" data-state=${deliveryMarks[d.state]}>${d.state}</span> ${d.event_type} <span class="quiet">seq ${d.seq} · <${At} at=${d.settled_at || d.created_at} />${d.attempts ? ` · ${plural(d.attempts, 'attempt')}` : ''}${d.next_attempt_at ? ` · next ${inTime(d.next_attempt_at)}` : ''}${d.reason ? ` · ${oneLine(d.reason)}` : ''}</span>
     ${d.thread_id && html` <a href=${to('thread', d.thread_id)}>thread</a>`}
-    ${d.attempts > 0 && !tries && html` <button type="button" class="small" onClick=${async () => setTries((await call('delivery/read', { delivery_id: d.delivery_id })).delivery.tries || [])}>Attempts</button>`}
+    ${d.attempts > 0 && !tries && html` <${Act} kind="small" run=${async () => setTries((await call('delivery/read', { delivery_id: d.delivery_id })).delivery.tries || [])}>Attempts<//>`}
     ${may('operate') && ['delivered', 'dead', 'pending'].includes(d.state) && html` <${Act} kind="small" run=${async () => { await change('delivery/redeliver', { delivery_id: d.delivery_id }); await read() }} done="sent again">Redeliver<//>`}
     ${tries && html`<ul>${tries.map(t => html`<li class="quiet"><${At} at=${t.at} /> ${t.outcome || 'under way'}${t.status ? ` · status ${t.status}` : ''}${t.error ? ` · ${oneLine(t.error)}` : ''} · ${t.latency_ms} ms</li>`)}</ul>`}
   </li>`
