@@ -21,6 +21,8 @@ const endThreads = 16
 
 // measureDeliveryLatency: from the arrival of a turn's accepted end on a stream to the
 // arrival of its delivery. The receiver is in this process, so that one clock counts.
+// Both leave the server after the same commit, and the delivery can be the first: then
+// the time is below zero.
 // The baseline is a commit of the same server, from the writing of a request to the
 // arrival of its event, plus a post of the same bytes to the same receiver.
 func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
@@ -149,8 +151,9 @@ func (s sender) subscribeEnds(ctx context.Context, bridge string) error {
 }
 
 // deliverEnds starts n short turns after some that do not count, at most at the pace and
-// each after the delivery of the one before. It returns for each the milliseconds until its start was answered,
-// and those from the arrival of its end on a stream to that of its delivery.
+// each after the delivery of the one before. It returns for each the milliseconds until
+// its start was answered, and those from the arrival of its end on a stream to that of
+// its delivery, which are below zero where the delivery was faster.
 func (s sender) deliverEnds(ctx context.Context, t *target, n int) (starts, deliveries []float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
