@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// static holds the files of the page, without what makes the libraries.
+// static holds the files of the page, without the script that updates the libraries.
 //
 //go:embed static/*.* static/app static/vendor/*.js static/vendor/licences.txt
 var static embed.FS
@@ -25,7 +25,7 @@ const (
 	clientDir = "client/" // below Path: the client for JavaScript
 )
 
-// types are the kinds of file that are served, by the ends of their names. Nothing guesses.
+// types are the content types by extension. A file with another extension is an error.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -41,7 +41,7 @@ type file struct {
 	contentType  string
 	cacheControl string
 	plain        variant
-	gzipped      func() variant // compresses once, when a client first takes it so
+	gzipped      func() variant // compresses once, at the first request that accepts gzip
 }
 
 // variant is a file in one encoding. Each has its own entity tag (RFC 9110, section 8.8.3.3).
@@ -52,10 +52,9 @@ type variant struct {
 
 // load reads the embedded files and those of the client, by the paths of their URLs.
 //
-// Every path but that of the page has a hash of all files in it, below which the imports
-// of modules, which are relative, stay. So files of two versions never meet in a page, and
-// browsers may keep what they have loaded: after an upgrade the page names other paths.
-// Only the page is asked for again each time.
+// Every path except that of the page contains a hash of all files. Modules import each other
+// by relative paths, so a page never loads files of two versions, and browsers may cache them
+// for ever: after an upgrade the page names other paths. Browsers revalidate only the page.
 func load(client fs.FS) (map[string]*file, error) {
 	contents, err := contentsOf(client)
 	if err != nil {
@@ -77,8 +76,8 @@ func load(client fs.FS) (map[string]*file, error) {
 	return files, nil
 }
 
-// preloads are links that have browsers ask for all modules at once. Otherwise they ask
-// for each when they have read the one that imports it, level by level.
+// preloads returns links that make browsers request all modules at once. Without them a
+// browser requests a module only after it has read one that imports it.
 func preloads(contents map[string][]byte, base string) string {
 	var links strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
@@ -118,7 +117,7 @@ func versionOf(contents map[string][]byte) string {
 		fmt.Fprintf(h, "%s %d\n", name, len(contents[name]))
 		h.Write(contents[name])
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8]) // 64 bits: they tell versions apart, nothing more
+	return hex.EncodeToString(h.Sum(nil)[:8]) // 64 bits are enough to distinguish versions
 }
 
 func newFile(name string, body []byte, cache string) (*file, error) {

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Path is where the files are, apart from the page itself, which is at "/".
+// Path is the prefix of all files except the page itself, which is at "/".
 const Path = "/console/"
 
-// Owns tells whether a path of a URL belongs to the console, whether there is a file or
-// not. The path is compared as it is decoded, so no spelling of it leads past the rules
-// for these files.
+// Owns reports whether a decoded URL path belongs to the console, even if no file has it. A
+// path with escapes is compared decoded, so that it cannot bypass the rules for these files.
 func Owns(path string) bool {
 	return path == "/" || path+"/" == Path || strings.HasPrefix(path, Path)
 }
@@ -22,12 +21,12 @@ func Owns(path string) bool {
 const writeTimeout = 30 * time.Second
 
 // policy is the Content-Security-Policy of every answer. Scripts and styles are files of
-// this server, never text in the page. Trusted Types without any policy take the
-// functions away that make markup of text.
+// this server, never text in the page. Trusted Types without a policy disable the functions
+// that turn text into markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// features are what the page does not use, so that no script in it can.
+// features disables browser features that the page does not need.
 const features = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), screen-wake-lock=(), usb=(), xr-spatial-tracking=()"
 
@@ -36,8 +35,8 @@ type Console struct {
 	files map[string]*file // by the path of the URL, as it is sent
 }
 
-// New reads the files. client has those of the client for JavaScript,
-// which the page imports from client/; nil: none.
+// New reads the files. client has the files of the client for JavaScript, which the page
+// imports from client/; nil: none.
 func New(client fs.FS) (*Console, error) {
 	files, err := load(client)
 	return &Console{files: files}, err
@@ -65,8 +64,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isServiceWorker tells whether a browser would install what it asks for. A service worker
-// outlives the page and would answer for later versions of it; the console has none.
+// isServiceWorker reports whether a browser would install the file as a service worker. The
+// console has none: it would outlive the page and answer for later versions of it.
 func isServiceWorker(r *http.Request) bool {
 	return r.Header["Service-Worker"] != nil || r.Header.Get("Sec-Fetch-Dest") == "serviceworker"
 }

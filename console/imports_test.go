@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// maxLoaded is what the page may weigh, compressed, until it is complete.
+// maxLoaded bounds the compressed size of the page with all its files.
 const maxLoaded = 150_000
 
 // What a file loads, by the file's type.
@@ -107,8 +107,8 @@ func TestImportsAreFound(t *testing.T) {
 	}
 }
 
-// unsafe is what our own files do not use: text stays text. The policy of the page and
-// Trusted Types would refuse it in the browser only.
+// unsafe is what our own files must not use, so that text stays text. The policy of the page
+// and Trusted Types refuse it too, but only in the browser.
 var unsafe = regexp.MustCompile(`\beval\s*\(|\bnew Function\b|\.(?:inner|outer)HTML|dangerouslySetInnerHTML\s*[:=]|\.insertAdjacentHTML|document\.write|\.srcdoc|javascript:|new EventSource`)
 
 func TestOurOwnFilesMakeNoMarkupOfText(t *testing.T) {

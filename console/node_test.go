@@ -24,7 +24,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 	if out, err := hosttest.Run(t, exec.Command("go", "build", "-o", holon, "../cmd/holon")); err != nil {
 		t.Fatalf("build holon: %v\n%s", err, out)
 	}
-	// The modules import each other as they are served.
+	// The modules import each other by the paths at which they are served.
 	for to, from := range map[string]string{"app": "static/app/*.js", "vendor": "static/vendor/*.js", "client": "../clients/js/*.js", "test": "test/*.js", "testdata": "../notify/fold/testdata/*.json"} {
 		copyAll(t, from, filepath.Join(dir, to))
 	}

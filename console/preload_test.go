@@ -8,7 +8,7 @@ import (
 
 var preloaded = regexp.MustCompile(`<link rel="modulepreload" href="([^"]*)">`)
 
-// Browsers ask for all modules at once, each by the path that imports lead to.
+// Browsers request all modules at once, each by the path that imports resolve to.
 func TestThePageNamesAllItsModules(t *testing.T) {
 	c := newConsole(t)
 	page := c.request("GET", "/").Body.String()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// serve sends the file, or says that the client has it already.
+// serve sends the file, or 304 if the client has it already.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
@@ -30,8 +30,8 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	// Nobody has said who this is: a client that does not read must not hold the answer.
-	// A writer without deadlines, such as a recorder in a test, holds nothing.
+	// The client is not authenticated: it must not hold the answer by not reading. A writer
+	// without deadlines, such as a recorder in a test, needs none.
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(http.StatusOK)

@@ -20,8 +20,8 @@ func (d *deadlines) Write(p []byte) (int, error) {
 	return d.ResponseRecorder.Write(p)
 }
 
-// Nobody has said who asks: a client that stops reading must not hold a file for ever. The
-// next request on the connection, which may be a stream, has no such deadline.
+// An unauthenticated client that stops reading must not hold an answer for ever. The next
+// request on the connection, which may be a stream, has no such deadline.
 func TestAFileHasADeadlineAndTheConnectionHasNone(t *testing.T) {
 	c := newConsole(t)
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

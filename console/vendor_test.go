@@ -66,12 +66,12 @@ func TestVendoredFilesAreThoseOfTheManifest(t *testing.T) {
 	}
 }
 
-// sinks are what makes code or markup of a text. The policy of the page forbids the
-// first, Trusted Types the second.
+// sinks are what turns text into code or markup. The policy of the page forbids code, Trusted
+// Types forbid markup.
 var sinks = regexp.MustCompile(`\beval\b|\bFunction\s*\(|set(?:Timeout|Interval)\s*\(\s*["'\x60]` +
 	`|\w*(?:inner|outer|Inner)HTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML\w*|srcdoc|javascript:|\bimport\s*\(|importScripts|\bWorker\s*\(`)
 
-// sinksLeft are those that are left in files of others, and who calls them.
+// sinksLeft are the sinks in files of others, and who calls them.
 var sinksLeft = map[string]string{
 	// For the property dangerouslySetInnerHTML preact reads innerHTML, to compare, and
 	// sets it. Nothing of the console uses the property, and the browser would refuse the

@@ -145,10 +145,10 @@ func TestBridgesInEveryState(t *testing.T) {
 		p.sees(card("failing"), "next attempt")
 		p.sees(card("failing"), "status 500")
 		p.sees(card("mismatch"), "the event says completed, the turn is failed")
-		p.sees(card("backlog"), "Too much waits")
-		p.sees(card("disabled"), "the target wants no more")
+		p.sees(card("backlog"), "Too many deliveries wait")
+		p.sees(card("disabled"), "the target no longer accepts messages")
 		kept := w.cursor("deleted")
-		p.sees(card("deleted"), fmt.Sprintf("its cursor is kept at seq %.0f. Created again, it goes on from there.", kept["last_sequence"]))
+		p.sees(card("deleted"), fmt.Sprintf("Its cursor is kept at seq %.0f: if you create it again, it continues there.", kept["last_sequence"]))
 		p.noWiderThanTheScreen()
 
 		p.press(card("steady")+" summary", "Deliveries")

@@ -7,7 +7,7 @@ func TestTheServersPage(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		s := serve(t, "")
 		p := open(t, s, f, "#/server")
-		for _, row := range []string{"Version", "Running since", "Log", "Threads", "Turns", "Streams", "Furthest behind", "Database", "Write-ahead log", "Memory"} {
+		for _, row := range []string{"Version", "Running since", "Log", "Threads", "Turns", "Streams", "Largest stream lag", "Database", "Write-ahead log", "Memory"} {
 			p.sees("tr", row)
 		}
 		p.press("summary", "Limits")

@@ -33,7 +33,7 @@ func TestSigningIn(t *testing.T) {
 		p.until("document.documentElement.dataset.page === 'signin'")
 		p.write("input[type=password]", "nonsense")
 		p.press("form button", "Sign in")
-		p.sees("[role=alert]", "The server does not know this.")
+		p.sees("[role=alert]", "The server does not accept this code or token.")
 
 		code := s.call("signin/code", object{"role": "respond"})["code"].(string)
 		p.navigate("#code=" + code)
@@ -62,8 +62,8 @@ func TestSigningIn(t *testing.T) {
 	})
 }
 
-// A token is traded for one of the browser, is not kept, and ends it when it is revoked. Who
-// came by a link is then where it leads.
+// A browser that signs in with a token gets one of its own, which ends when the first one is
+// revoked. The first one is not stored. After a sign-in, a link leads to its page.
 func TestSigningInByToken(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		s := serveLocked(t)

@@ -79,5 +79,5 @@ test('a part of the page that fails takes no events from the others; an end says
   send(line('stream/closing', { code: 'frame_too_large', reason: 'a line is too long', reconnect: false, seq: 12 }))
   await soon(50)
   assert.equal(ended.value?.kind, 'frame_too_large')
-  assert.match(JSON.stringify(Offline().props), /follows the server no more/)
+  assert.match(JSON.stringify(Offline().props), /no longer follows the server/)
 })

@@ -1,4 +1,4 @@
-// Telling a person who looks elsewhere: the title of the tab, and notifications of the desktop
+// Alerts for a user who looks elsewhere: the title of the tab, and desktop notifications
 // while the page is open.
 import { html, signal, effect } from './html.js'
 import { questions, known, waitingCount } from './questions.js'

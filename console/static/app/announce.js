@@ -1,4 +1,4 @@
-// What screen readers are told: completed messages, questions, ends. Never deltas.
+// What screen readers announce: completed messages, questions and ends of turns, never deltas.
 import { html, signal } from './html.js'
 import { cut, oneLine } from './text.js'
 
@@ -10,7 +10,7 @@ export function announce(text) {
   lines.value = [...lines.value, { n: ++n, text }].slice(-most)
 }
 
-// announceNew tells what happens in a thread from the moment on that the page began to read it.
+// announceNew announces what happens in a thread after the page has begun to read it.
 export function announceNew(loader) {
   let told
   return loader.version.subscribe(() => {
@@ -22,10 +22,10 @@ export function announceNew(loader) {
       if (at <= told) continue
       newest = Math.max(newest, at) // a row may be ahead of the events
       if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(String(e.item.body)), 2000))
-      if (e.end) announce(`The turn ${e.end.state}.`)
+      if (e.end) announce(`The turn ${e.end.state === 'interrupted' ? 'was interrupted' : e.end.state}.`)
     }
     told = newest
   })
 }
 
-export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="What happens">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`
+export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="Announcements">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`

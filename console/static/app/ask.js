@@ -1,5 +1,5 @@
-// One question, and how it is answered in place. What is asked stands above the answers:
-// the command, the directory, the diff.
+// A question and its answers. The command, the directory and the diff are shown above the
+// answers.
 import { html, useEffect, useMemo, useRef, useState } from './html.js'
 import { may } from './session.js'
 import { readSubject, respond, subjects, widens } from './questions.js'
@@ -9,19 +9,19 @@ import { fieldsOf, answerOf, begin } from './form.js'
 import { Since } from './parts.js'
 import { clean, literal, oneLine, words } from './text.js'
 
-// deadFor is how long the answers of a question that is new, or has changed, do nothing:
-// what was meant for something else must not answer it.
+// deadFor is how long the answers of a new or changed question do nothing: a click or a key
+// that was meant for something else must not answer it.
 const deadFor = 500
 
-// place is what is drawn around the question: when that changes, the question moves.
+// place identifies what is drawn around the question. When it changes, the question moves,
+// and its answers are dead again.
 export function Question({ item, cwd, head, place = '' }) {
   const c = item.content
   const about = c.subject?.item_id ? subjects.value.get(c.subject.item_id) : null
   useEffect(() => { if (c.subject?.item_id && !about) readSubject(c.subject.item_id) }, [c.subject?.item_id, about])
   const reading = Boolean(c.subject?.item_id) && !about
   const shape = JSON.stringify([c, about?.content, place])
-  // Alive is the shape that has been shown long enough: another one is dead from the moment
-  // that it is drawn.
+  // alive is the shape that was shown for deadFor. Any other shape is dead.
   const [alive, setAlive] = useState(null)
   const dead = alive !== shape
   useEffect(() => {
@@ -38,7 +38,7 @@ export function Question({ item, cwd, head, place = '' }) {
     setSent(true)
     setError(null)
     try {
-      await respond(item, a) // the question goes when the log says so
+      await respond(item, a) // the event of the answer removes the question
     } catch (e) {
       setError(e)
       setSent(false)
@@ -52,7 +52,7 @@ export function Question({ item, cwd, head, place = '' }) {
     ${c.type === 'permission_request' ? html`<${Subject} content=${c} about=${about} cwd=${cwd} />` : null}
     ${c.url && html`<p>${link(c.url, literal(c.url))}</p>`}
     ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${literal(c.description)}</p>`}
-    ${!may('respond') ? html`<p class="quiet">You may read, but not answer.</p>`
+    ${!may('respond') ? html`<p class="quiet">Your role may read questions, but not answer them.</p>`
       : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
       : html`<${Fields} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
     ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
@@ -60,7 +60,7 @@ export function Question({ item, cwd, head, place = '' }) {
   </section>`
 }
 
-// repeats tells whether a description only says again, as JSON, what stands above it.
+// repeats reports whether a description only repeats, as JSON, what is shown above it.
 function repeats(c) {
   try {
     const said = JSON.parse(c.description)
@@ -78,8 +78,8 @@ function Subject({ content, about, cwd }) {
   return html`
     ${command && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
     ${directory && html`<p class="quiet">in <code>${literal(directory)}</code></p>`}
-    ${about?.unread && html`<p class="failure">What it is about cannot be read. ${words(about.unread)}</p>`}
-    ${content.subject.item_id && !about && html`<p class="quiet">reading what it is about …</p>`}
+    ${about?.unread && html`<p class="failure">The item of this question cannot be read. ${words(about.unread)}</p>`}
+    ${content.subject.item_id && !about && html`<p class="quiet">reading the item of this question …</p>`}
     ${changes?.map(ch => html`<${Diff} change=${ch} open />`)}
     ${!command && !changes?.length && input !== undefined && html`<pre class="command" tabindex="0">${literal(JSON.stringify(input, null, 2))}</pre>`}`
 }
@@ -104,7 +104,7 @@ function Fields({ content, id, off, answer }) {
       if (content.url && !typed[0]) return answer({ answer: {} })
       answer({ answer: content.schema ? JSON.parse(typed[0]) : typed[0] })
     } catch (e) {
-      setWhy(form ? e.message : 'This is no JSON: ' + e.message)
+      setWhy(form ? e.message : 'This is not valid JSON: ' + e.message)
     }
   }
   return html`<form class="fields-form" onSubmit=${submit}>
@@ -118,7 +118,7 @@ function Fields({ content, id, off, answer }) {
 }
 
 function Field({ f, id, value, set }) {
-  const title = html`${clean(f.title) || 'Answer'}${f.needed ? '' : html` <span class="quiet">(may stay empty)</span>`}`
+  const title = html`${clean(f.title) || 'Answer'}${f.needed ? '' : html` <span class="quiet">(optional)</span>`}`
   const about = f.description && html`<span class="quiet" id=${id + '-about'}>${clean(f.description)}</span>`
   const described = f.description ? id + '-about' : undefined
   if (f.choices.length) {

@@ -1,5 +1,5 @@
-// Bridges: where news is sent to. One list of subscriptions with their cursors, in every
-// state that they can have; what was sent; sending it again.
+// The page of bridges: all subscriptions with their states and cursors, and their
+// deliveries, which can be sent again.
 import { html, signal, useEffect, useState } from './html.js'
 import { call, change, may } from './session.js'
 import { listen } from './live.js'
@@ -47,7 +47,7 @@ export function Bridges() {
   useEffect(() => {
     shown++
     again()
-    // A delivery makes no event: what is on its way is looked at while one watches.
+    // A delivery that succeeds makes no event, so the page polls while some are pending.
     const timer = setInterval(() => { if (!document.hidden && subscriptions.value?.some(s => s.pending || s.next_attempt_at)) again() }, 2000)
     return () => { shown--; clearInterval(timer) }
   }, [])
@@ -56,11 +56,11 @@ export function Bridges() {
   const shows = s => order.indexOf(stateOf(s, mismatches.value.get(s.subscription_id), bridgeOf(s)))
   const all = [...subscriptions.value].sort((a, b) => shows(a) - shows(b))
   return html`<div class="page"><h1>Bridges</h1><${Failure} error=${failed.value} />
-    ${!bridges.value.length && html`<p class="quiet">No bridge yet. <code>holon notify --all --bridge ntfy --on final,questions</code> makes one that tells a phone.</p>`}
-    ${bridges.value.length > 0 && !all.length && html`<p class="quiet">No subscription yet. <code>holon notify --all --bridge ${bridges.value[0].bridge_id}</code> makes one.</p>`}
+    ${!bridges.value.length && html`<p class="quiet">No bridge yet. <code>holon notify --all --bridge ntfy --on final,questions</code> creates one that notifies your phone.</p>`}
+    ${bridges.value.length > 0 && !all.length && html`<p class="quiet">No subscription yet. <code>holon notify --all --bridge ${bridges.value[0].bridge_id}</code> creates one.</p>`}
     ${all.length > 0 && html`<h2>Subscriptions <span class="quiet">${all.filter(s => s.state !== 'deleted').length}</span></h2>
       <ul class="cards subscriptions">${all.map(s => html`<${Subscription} key=${s.subscription_id} s=${s} bridge=${bridgeOf(s)} />`)}</ul>`}
-    ${more.value && html`<p class="quiet">The newest 200 are shown. <code>holon notify list</code> has all.</p>`}
+    ${more.value && html`<p class="quiet">The newest 200 are shown. <code>holon notify list</code> lists all.</p>`}
     ${bridges.value.length > 0 && html`<h2>Bridges <span class="quiet">${bridges.value.length}</span></h2><ul class="cards">${bridges.value.map(b => html`<${Bridge} key=${b.bridge_id} b=${b} />`)}</ul>`}
   </div>`
 }
@@ -82,9 +82,10 @@ function Test({ id }) {
     result && html` <span class=${result.delivered ? 'quiet' : 'failure'} role="status">${result.delivered ? `arrived after ${result.latency_ms} ms` : `did not arrive: ${oneLine(result.error || 'status ' + result.status)}`}</span>`}`
 }
 
-const reasons = { gone: 'the target wants no more', failing: 'it failed for days', secret_missing: 'its secret is missing', not_configured: 'it is not in the configuration any more', restored: 'the log was restored from a backup' }
+const reasons = { gone: 'the target no longer accepts messages', failing: 'it has failed for days', secret_missing: 'its secret is missing', not_configured: 'it is not in the configuration any more', restored: 'the log was restored from a backup' }
 
-// stateOf names what a person needs to see of a subscription.
+// stateOf returns the one state that the page shows for a subscription. It also depends on
+// the bridge and on mismatches.
 export function stateOf(s, wrong, bridge) {
   if (s.state === 'deleted') return 'deleted'
   if (s.state === 'disabled' || s.state === 'paused') return s.state
@@ -94,7 +95,7 @@ export function stateOf(s, wrong, bridge) {
   return s.cursor.last_delivery_id || s.cursor.last_sequence ? 'steady' : 'zero'
 }
 
-// What needs somebody comes first.
+// What needs a decision comes first.
 const order = ['held', 'failing', 'disabled', 'paused', 'steady', 'zero', 'deleted']
 const looks = { zero: 'idle', steady: 'idle', failing: 'failed', held: 'waiting', disabled: 'failed', paused: 'queued', deleted: 'closed' }
 
@@ -118,18 +119,18 @@ function Subscription({ s, bridge }) {
       ${c.last_delivered_at && html`<span>delivered <${At} at=${c.last_delivered_at} /></span>`}
       ${s.pending > 0 && html`<span>${s.pending} waiting</span>`}${s.dead > 0 && html`<span class="failure">${s.dead} given up</span>`}
       <span>${(s.on || []).concat(s.methods || []).join(', ')}</span><span>${clean(s.subscription_id)}</span>${s.generation > 1 && html`<span>generation ${s.generation}</span>`}</span>
-    ${wrong?.map(d => html`<p class="failure" key=${d.delivery_id}>seq ${d.seq}: ${oneLine(d.reason || 'the event and the rows of its turn disagree')} ${may('operate') && html`<${Ask} title="Why is it given up?" run=${reason => change('subscription/skip', { ...id, seq: d.seq, reason })}>Skip …<//>`}</p>`)}
+    ${wrong?.map(d => html`<p class="failure" key=${d.delivery_id}>seq ${d.seq}: ${oneLine(d.reason || 'the event and the rows of its turn disagree')} ${may('operate') && html`<${Ask} title="Why do you skip it?" run=${reason => change('subscription/skip', { ...id, seq: d.seq, reason })}>Skip …<//>`}</p>`)}
     ${may('operate') && html`<span class="tools">
-      ${state === 'held' && !wrong?.length && html`<${Act} run=${() => change('subscription/resume', id)}>Send all<//> <${Ask} title="Why is what waits given up?" run=${reason => change('subscription/skip', { ...id, reason })}>Give it up …<//>`}
+      ${state === 'held' && !wrong?.length && html`<${Act} run=${() => change('subscription/resume', id)}>Send all<//> <${Ask} title="Why do you give up what waits?" run=${reason => change('subscription/skip', { ...id, reason })}>Give up …<//>`}
       ${(s.state === 'disabled' || s.state === 'paused') && html`<${Act} run=${() => change('subscription/resume', id)}>Resume<//>`}
       ${(state === 'steady' || state === 'zero' || state === 'failing') && html`<${Act} run=${() => change('subscription/pause', id)}>Pause<//>`}
-      ${state === 'deleted' ? html`<${Act} run=${() => change('subscription/create', recreated(s))}>Create it again<//>` : html`${reset} <${Ask} kind="danger" title="Why is it deleted?" needed=${false} run=${reason => change('subscription/delete', { ...id, reason: reason || undefined })}>Delete …<//>`}</span>`}
+      ${state === 'deleted' ? html`<${Act} run=${() => change('subscription/create', recreated(s))}>Create it again<//>` : html`${reset} <${Ask} kind="danger" title="Why do you delete it?" needed=${false} run=${reason => change('subscription/delete', { ...id, reason: reason || undefined })}>Delete …<//>`}</span>`}
     <${Deliveries} s=${s} />
   </li>`
 }
 
-// recreated are the params that make a deleted subscription again, with its id: it goes on
-// where its cursor is.
+// recreated returns the params that create a deleted subscription again. It keeps its id, so
+// it continues at its cursor.
 const recreated = s => ({ subscription_id: s.subscription_id, bridge_id: s.bridge_id, target: s.target, thread_id: s.thread_id, on: s.on, methods: s.methods, include_text: s.include_text, order: s.order })
 
 const targetOf = t => t ? html` <span class="quiet">${oneLine(t.topic || t.channel || (t.repository ? `${t.repository}#${t.number}` : ''))}</span>` : null
@@ -149,10 +150,10 @@ const inTime = at => { const ms = Date.parse(at) - now.value; return ms > 0 ? `i
 function story(state, s, wrong) {
   if (s.cursor.last_error && state !== 'deleted') return html`<span class="failure">${oneLine(s.cursor.last_error)}</span>`
   switch (state) {
-    case 'zero': return `It has a cursor at seq ${s.cursor.last_sequence} and waits for the first event that it chooses.`
-    case 'held': return wrong?.length ? 'An end and the rows of its turn disagree. Nothing is made up: repair it, skip it, or reset.' : 'Too much waits, or for too long. Send all of it or give it up.'
+    case 'zero': return `Its cursor is at seq ${s.cursor.last_sequence}. No event has matched since.`
+    case 'held': return wrong?.length ? 'The event of a turn and the stored rows of that turn disagree, so nothing is sent. Repair the store, skip the event, or reset.' : 'Too many deliveries wait, or they wait too long. Send all of them or give them up.'
     case 'disabled': return s.state === 'disabled' ? 'Nothing is sent until it is resumed.' : 'Nothing is sent until its bridge is resumed.'
-    case 'deleted': return `Its target is removed, its cursor is kept at seq ${s.cursor.last_sequence}. Created again, it goes on from there.`
+    case 'deleted': return `Its target was removed. Its cursor is kept at seq ${s.cursor.last_sequence}: if you create it again, it continues there.`
   }
   return ''
 }
@@ -173,7 +174,7 @@ function Deliveries({ s }) {
   return html`<details class="contents" onToggle=${e => setOpen(e.target.open)}><summary>Deliveries</summary>
     <${Failure} error=${error} />
     ${open && !rows && !error && html`<p class="quiet">reading …</p>`}
-    ${rows?.length === 0 && html`<p class="quiet">None are kept.</p>`}
+    ${rows?.length === 0 && html`<p class="quiet">No deliveries are kept.</p>`}
     <ul class="deliveries">${rows?.map(d => html`<${Delivery} key=${d.delivery_id + d.generation} d=${d} read=${read} />`)}</ul></details>`
 }
 

@@ -1,4 +1,4 @@
-// The line in which one writes: text starts a turn, or steers the active one.
+// The input line: text starts a turn, or steers the active one.
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { draft } from './drafts.js'
@@ -7,7 +7,7 @@ import { words } from './text.js'
 
 const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 
-// A keyboard of glass has Enter for new lines.
+// On a touch keyboard, Enter begins a new line.
 const touch = matchMedia('(pointer: coarse)').matches
 
 export function Composer({ loader, t }) {

@@ -1,5 +1,5 @@
-// A change of a file as a diff with counts: a person approves it, so what acts is shown. Beginning and end that are the same are left
-// out but for some lines; the middle is compared line by line.
+// A change of a file as a diff with counts. Control characters are shown, because a person
+// approves the change. Equal lines are left out, except some around each change.
 import { html, useMemo } from './html.js'
 import { literal } from './text.js'
 
@@ -8,9 +8,9 @@ const around = 3
 const mostCompared = 1000
 const mostShown = 600
 
-// compare returns [{sign: ' ' | '-' | '+', text}] with '…' for what is left out.
+// compare returns all lines as [{sign: ' ' | '-' | '+', text}].
 export function compare(before, after) {
-  // Where all lines end as on Windows, nobody needs to see it.
+  // If all lines end with CR LF, the CR is not shown.
   const windows = [before, after].every(text => !text || !/(^|[^\r])\n/.test(text))
   const a = linesOf(before, windows), b = linesOf(after, windows)
   let head = 0
@@ -44,7 +44,7 @@ function longest(a, b) {
   return out
 }
 
-// folded leaves some lines around what has changed.
+// folded replaces equal lines that are not near a change by one line with the sign '…'.
 function folded(lines) {
   const near = lines.map(() => false)
   lines.forEach((l, i) => {

@@ -1,4 +1,5 @@
-// The view library in one place: html`…` makes nodes, signals redraw what reads them.
+// The view library in one place: html`…` makes nodes, and a signal redraws the components
+// that read it.
 import { h, render, Component, Fragment } from '../vendor/preact.js'
 import htm from '../vendor/htm.js'
 export { signal, computed, effect, batch } from '../vendor/signals.js'

@@ -1,4 +1,4 @@
-// The inbox of a thread: its entries, what is in them, acknowledging.
+// The inbox of a thread: its entries, their contents, and acknowledging them.
 import { html, useEffect, useMemo, signal } from './html.js'
 import { call, change, may } from './session.js'
 import { listen } from './live.js'
@@ -14,7 +14,7 @@ export function Inbox({ id }) {
   return id ? html`<${One} key=${id} id=${id} />` : html`<${All} />`
 }
 
-// All lists the inboxes that have something, and those of people.
+// All lists the inboxes that are not empty, and those of mailboxes.
 function All() {
   const boxes = [...threads.value.values()].filter(t => t.state !== 'closed' && (t.inbox.unacked || t.inbox.pending || t.agent === 'mailbox'))
     .sort((a, b) => b.inbox.unacked - a.inbox.unacked)
@@ -22,7 +22,7 @@ function All() {
     ${!boxes.length && html`<p class="quiet">${loaded.value ? 'Every inbox is empty.' : 'reading …'}</p>`}
     <ul class="cards">${boxes.map(t => html`<li class="card" key=${t.thread_id} data-state=${t.inbox.unacked ? 'waiting' : 'idle'}>
       <a class="whole" href=${to('inbox', t.thread_id)}><span class="title">${cut(oneLine(t.summary.title || t.thread_id), 80)}</span></a>
-      <span class="meta">${plural(t.inbox.unacked, 'entry', 'entries')}${t.inbox.pending ? `, ${plural(t.inbox.pending, 'item')} on the way` : ''}</span>
+      <span class="meta">${plural(t.inbox.unacked, 'entry', 'entries')}${t.inbox.pending ? `, ${plural(t.inbox.pending, 'item')} pending` : ''}</span>
       <span class="facts"><span>${clean(t.agent)}</span></span></li>`)}</ul></div>`
 }
 
@@ -86,7 +86,7 @@ function One({ id }) {
     ${!entries ? html`<${Loading} />` : html`
       <p class="tools">${may('respond') && entries.some(e => !e.acked_at) && html`<${Act} run=${() => ack({ all: true, as_of_seq: box.asOf })}>Acknowledge all<//>`}
         ${may('operate') && box.pending.value > 0 && html`<${Act} run=${() => change('inbox/flush', { thread_id: id })}>Post ${plural(box.pending.value, 'item')} now<//>`}
-        <label class="check"><input type="checkbox" checked=${box.acked.value} onChange=${e => { box.acked.value = e.target.checked; box.again() }} /> acknowledged ones too</label></p>
+        <label class="check"><input type="checkbox" checked=${box.acked.value} onChange=${e => { box.acked.value = e.target.checked; box.again() }} /> show acknowledged entries</label></p>
       ${box.pending.value > 0 && !may('operate') && html`<p class="quiet">${plural(box.pending.value, 'item')} will follow in a digest.</p>`}
       ${!entries.length && html`<p class="quiet">The inbox is empty.</p>`}
       <ul class="cards">${entries.map(e => html`<${Entry} key=${e.entry_id} e=${e} box=${box} ack=${ack} />`)}</ul>

@@ -20,7 +20,7 @@ export class Row extends Component {
     return state !== this.state || next.entry !== this.props.entry || next.version !== this.props.version || next.newestPlan !== this.props.newestPlan
   }
 
-  // An item of a form that nobody knows must not take the page with it.
+  // An item that cannot be drawn must not break the page.
   componentDidCatch() {
     this.setState({ version: this.props.version })
   }
@@ -37,11 +37,11 @@ export function Item({ item, newestPlan = true }) {
   const draw = kinds[item.type] || Unknown
   return html`<article class="item" id=${'i-' + item.item_id} data-type=${item.type} data-status=${item.status}>
     <${draw} item=${item} c=${item.content} newestPlan=${newestPlan} />
-    ${item.truncated && html`<p class="quiet">The server has cut this${item.total_bytes ? `: it had ${bytes(item.total_bytes)}` : ''}.</p>`}
+    ${item.truncated && html`<p class="quiet">The server has truncated this item${item.total_bytes ? ` of ${bytes(item.total_bytes)}` : ''}.</p>`}
   </article>`
 }
 
-const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? (item.type === 'user_message' ? ' · not delivered' : ' · cut short') : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
+const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? (item.type === 'user_message' ? ' · not delivered' : ' · incomplete') : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
 
 const origins = { wake: 'The server tells the agent', review: 'Review', agent: 'The agent', queue: 'You', client: 'You' }
 
@@ -62,19 +62,19 @@ const Image = ({ part }) => part.data && pictures.test(part.mime_type) && /^[A-Z
 function AgentMessage({ item }) {
   const text = String(item.body)
   const open = item.status === 'in_progress'
-  // Nothing of an open message is read as Markdown: what it means changes with each word.
+  // An open message is not read as Markdown: each word may change the meaning of the rest.
   const body = useMemo(() => open ? null : markdown(text), [open, text])
   return html`<${Who} item=${item}><strong>Agent</strong><//><div class="said">${open ? html`<${OpenText} body=${item.body} />` : text.length > maxText ? html`<${Long} text=${text} />` : body}</div>`
 }
 
-// OpenText is a text that still grows: above a size only its end.
+// OpenText is a text that still grows. Above mostOpen only its end is shown.
 function OpenText({ body }) {
   const whole = String(body)
   const text = clean(whole.length > mostOpen ? whole.slice(-mostOpen) : whole)
   return html`<div class="plain">${body.from > 0 || whole.length > mostOpen ? html`<span class="quiet">… the beginning is shown when it is complete${'\n'}</span>` : null}${text}<span class="caret" aria-hidden="true"></span></div>`
 }
 
-// Long is a text that may be large: beyond a bound one asks for the rest.
+// Long is a text that may be large: above mostOpen, a button shows the rest.
 function Long({ text, lines }) {
   const [all, setAll] = useState(false)
   const whole = clean(text)
@@ -95,7 +95,7 @@ const planMarks = { completed: '☑', in_progress: '▸', pending: '☐' }
 
 function Plan({ c, newestPlan }) {
   const done = c.entries.filter(e => e.status === 'completed').length
-  if (!newestPlan) return html`<p class="quiet">Plan: ${done} of ${c.entries.length} done, changed below</p>`
+  if (!newestPlan) return html`<p class="quiet">Plan: ${done} of ${c.entries.length} done; a newer plan is below</p>`
   return html`<div class="plan"><strong>Plan</strong> <span class="quiet">${done} of ${c.entries.length}</span><ul>${c.entries.map(e => html`<li data-status=${e.status}><span aria-hidden="true">${planMarks[e.status] || '☐'}</span><span class="aside">${e.status}: </span> ${clean(e.content)}</li>`)}</ul></div>`
 }
 
@@ -122,7 +122,7 @@ function Tool({ item, c }) {
 const empty = v => typeof v === 'object' && Object.keys(v).length === 0
 const inputText = v => typeof v === 'string' ? v : JSON.stringify(v, null, 2).slice(0, mostShown)
 
-// partsOf are the texts in the content of a tool call that its output does not have.
+// partsOf returns the texts in the content of a tool call that has no output.
 const partsOf = c => Array.isArray(c.content) && !c.output ? c.content.map(p => p?.content?.text ?? p?.text).filter(t => typeof t === 'string' && t) : []
 
 function Output({ item }) {
@@ -132,7 +132,7 @@ function Output({ item }) {
   const whole = clean(running && text.length > mostOpen ? text.slice(-mostOpen) : text)
   const lines = whole.replace(/\n$/, '').split('\n')
   const folded = lines.length > foldedLines && !open
-  // The end of an output says how it went; while it runs, what it does now.
+  // The end of an output matters most: how the command ended, or what it does now.
   const shown = folded ? lines.slice(-foldedLines).join('\n') : open ? whole.slice(0, mostShown) : lines.join('\n')
   return html`<div class="output">
     ${folded && html`<button type="button" class="small" aria-expanded="false" onClick=${() => setOpen(true)}>Show ${plural(lines.length - foldedLines, 'more line')} above</button>`}

@@ -1,5 +1,5 @@
-// The one stream of the page. It brings summaries of all events, and those of the thread
-// that is shown whole; what comes is handed out once a frame.
+// The one stream of the page. It brings summaries of all events, and whole events of the
+// thread that is shown. Events are handed out once in each animation frame.
 import { signal, batch } from './html.js'
 import { client, credential, signedOut } from './session.js'
 import { counters } from './counters.js'
@@ -9,7 +9,7 @@ import { counters } from './counters.js'
 export const stream = signal({ state: 'off', since: new Date(), began_at: 0, cursor: 0 })
 // The seq up to which events were handed out.
 export const cursor = signal(0)
-// Why the stream has ended for good; the page then loads its data anew.
+// Why the stream has ended and will not reconnect; null while it has not.
 export const ended = signal(null)
 
 const listeners = new Set()
@@ -24,13 +24,13 @@ let stopping = null
 // out at once.
 const maxQueue = 2000
 
-// listen calls f(events) with what a frame has brought, in the order of the log.
+// listen calls f(events) once in each frame, with events in the order of the log.
 export function listen(f) {
   listeners.add(f)
   return () => listeners.delete(f)
 }
 
-// follow starts the stream behind a seq.
+// follow starts the stream after a seq.
 export function follow(log, after) {
   queue = []
   logId = log
@@ -39,14 +39,14 @@ export function follow(log, after) {
   connect()
 }
 
-// show makes the events of one thread come whole; null: of none.
+// show makes the stream bring whole events of one thread; null: of none.
 export function show(threadId) {
   if (whole === threadId) return
   whole = threadId
   if (logId) connect()
 }
 
-// retryNow tries again at once, also after an end that could not heal by itself.
+// retryNow tries again at once, also after the stream has ended.
 export function retryNow() {
   if (!ended.value) return handle?.retryNow()
   ended.value = null
@@ -65,7 +65,7 @@ function connect() {
       if (abort.signal.aborted) return
       if (s.state === 'connecting') counters.connections++
       stream.value = { ...s, began_at: began }
-      if (!queue.length && s.cursor > cursor.value) cursor.value = s.cursor // a heartbeat's
+      if (!queue.length && s.cursor > cursor.value) cursor.value = s.cursor // of a heartbeat
     },
   })
   read(handle, abort, used)
@@ -87,12 +87,12 @@ async function read(from, abort, used) {
   }
 }
 
-let due = null // ends the wait for the frame
+let due = null // cancels the timer or the frame that will call flush
 
-// A hidden page draws no frames; a timer hands out what it needs for its notifications.
+// A hidden page gets no frames, so a timer hands out events, for notifications.
 function schedule() {
   if (due) return
-  // Timers and frames have numbers of their own: one must not be cancelled as the other.
+  // Ids of timers and of frames overlap, so each needs its own function to cancel it.
   if (document.hidden) {
     const timer = setTimeout(flush, 500)
     due = () => clearTimeout(timer)
@@ -103,8 +103,8 @@ function schedule() {
 }
 
 // Without TLS a browser has six connections to a server, for all its tabs. So a hidden page
-// gives its stream back after a while, and resumes it when it is seen again. One hidden page
-// keeps it, to tell of questions: the one that holds the lock.
+// closes its stream after a while, and resumes it when it is visible again. The hidden page
+// that holds the lock keeps its stream, to notify of questions.
 const restAfter = 30_000
 let resting = 0, rested = false, release = null
 
@@ -134,7 +134,7 @@ document.addEventListener('visibilitychange', () => {
     rested = false
     connect()
   }
-  if (due) { // the one that waits may never come
+  if (due) { // a frame never comes while the page is hidden
     due()
     due = null
     schedule()
@@ -152,7 +152,7 @@ function flush() {
     for (const f of listeners) {
       try {
         f(events)
-      } catch (mistake) { // of one part of the page: the others go on
+      } catch (mistake) { // the other listeners still get the events
         queueMicrotask(() => { throw mistake })
       }
     }

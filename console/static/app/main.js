@@ -34,7 +34,7 @@ addEventListener('hashchange', () => {
 
 const pages = { overview: Overview, thread: Thread, waiting: Waiting, inbox: Inbox, bridges: Bridges, agents: Agents, server: Server }
 
-// start signs in with what the browser has, reads, and follows the log from there.
+// start signs in with the stored credential, loads the data, and follows the log from there.
 async function start() {
   failed.value = null
   ended.value = null
@@ -51,7 +51,7 @@ async function start() {
   }
 }
 
-// A log that was pruned or restored, or another one: what is shown is not to be continued.
+// The log was pruned, restored or replaced: the page cannot continue from its cursor.
 effect(() => {
   if (!ended.value || locked.peek()) return
   if (['cursor_expired', 'log_changed', 'cursor_ahead'].includes(ended.value.kind)) location.reload()
@@ -59,7 +59,7 @@ effect(() => {
 
 function App() {
   const { page, id } = route.value
-  // Who goes to another page by keyboard, or hears it, begins there at its top.
+  // Users of keyboards and screen readers begin at the top of the new page.
   const at = useRef(page + id)
   useEffect(() => {
     if (at.current !== page + id) document.getElementById('main')?.focus({ preventScroll: true })
@@ -97,7 +97,7 @@ effect(() => {
   if (!reading.value) root.dataset.seq = String(cursor.value)
 })
 
-// However much changes, the page is drawn once a frame.
+// The page is drawn at most once in each frame.
 options.debounceRendering = f => requestAnimationFrame(f)
 
 const drawn = options.diffed

@@ -1,12 +1,12 @@
 // Markdown as nodes: marked finds the tokens, and each becomes an element with text nodes.
-// HTML stays text. What is too large, too deep or cannot be read is shown as it was written.
+// HTML stays text. A text that is too large, too deep or not readable is shown as plain text.
 import { Lexer } from '../vendor/marked.js'
 import { html } from './html.js'
 import { clean } from './text.js'
 
 export const maxText = 64 << 10
 const maxDepth = 32
-// More nodes than this are no prose; a page of them would be slow.
+// A text with more nodes would make the page slow.
 const maxNodes = 5000
 
 const schemes = new Set(['http:', 'https:', 'mailto:'])
@@ -17,7 +17,7 @@ export function safeLink(href) {
     const url = new URL(clean(href).trim())
     return schemes.has(url.protocol) ? url.href : ''
   } catch {
-    return '' // a relative address would be one of this server
+    return '' // a relative address would lead to this server
   }
 }
 
@@ -26,10 +26,10 @@ export const link = (href, children) => {
   return to ? html`<a href=${to} target="_blank" rel="noreferrer noopener" title=${to}>${children}</a>` : children
 }
 
-// A longer word is no prose, and marked takes its length squared for it.
+// The time that marked takes grows with the square of the length of a word.
 const maxWord = 2000
 
-// cells counts those of all tables: marked fills each row up to the width of the head.
+// cells counts the cells of all tables: marked fills each row up to the width of the head.
 function cells(source) {
   let n = 0, columns = 0
   for (const line of source.split('\n')) {
@@ -84,7 +84,7 @@ class Drawing {
         <thead><tr>${t.header.map(c => html`<th scope="col">${this.inline(c.tokens, depth + 1)}</th>`)}</tr></thead>
         <tbody>${t.rows.map(r => html`<tr>${r.map(c => html`<td>${this.inline(c.tokens, depth + 1)}</td>`)}</tr>`)}</tbody></table></div>`
     }
-    return html`<p>${t.raw}</p>` // html, addresses of links, and what a later marked may find
+    return html`<p>${t.raw}</p>` // HTML, link definitions, and unknown tokens of a later version of marked
   }
 
   inline(tokens, depth) {
@@ -110,5 +110,5 @@ class Drawing {
 
 const entities = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00a0' }
 
-// decoded is a text with the entities that Markdown may have for these characters.
+// decoded returns the text of a token with its entities replaced by characters.
 const decoded = t => t.text.replace(/&(?:(amp|lt|gt|quot|nbsp)|#(\d{1,6}));/g, (all, name, number) => name ? entities[name] : clean(String.fromCodePoint(Math.min(Number(number), 0x10ffff))) || all)

@@ -1,4 +1,4 @@
-// Starting a thread: what the agent should do, and which agent, where.
+// The form that starts a thread: the task, the agent and the directory.
 import { html, signal, useState } from './html.js'
 import { change, may, limited } from './session.js'
 import { agents, readAgents } from './agents.js'
@@ -11,7 +11,7 @@ import { words, clean } from './text.js'
 const opened = signal(false)
 
 export function NewThread({ open }) {
-  if (!may('work') || limited()) return null // one that is limited starts children of its threads only
+  if (!may('work') || limited()) return null // a limited token may only start child threads
   if (!open && !opened.value) return html`<button type="button" class="first" onClick=${() => { opened.value = true }}>New thread</button>`
   return html`<${Form} />`
 }

@@ -1,4 +1,4 @@
-// The overview: who needs one, who works, what is done.
+// The overview: threads that need the user, that work, and that are done.
 import { html, useState } from './html.js'
 import { may, limited } from './session.js'
 import { threads, groups, loaded, failed, more, loadMore, unseen, isClosing, undoClose } from './threads.js'
@@ -59,13 +59,13 @@ const Group = ({ name, rows }) => rows.length ? html`<section><h2>${name} <span 
 
 const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
 
-// looks is the state that a card shows.
+// looks returns the state that a card shows.
 export const looks = s => s.status === 'idle' && s.interrupted ? 'interrupted' : s.status
 
-// what a thread is doing, in one line.
+// doing says in one line what a thread is doing.
 function doing(s) {
   if (s.status === 'waiting' && s.waiting?.length) return s.waiting[0].title
-  if (s.status === 'waiting' && s.reviews) return `${plural(s.reviews, 'end')} to review`
+  if (s.status === 'waiting' && s.reviews) return `${plural(s.reviews, 'result')} to review`
   if (s.doing && s.status === 'working') return s.doing.target && !s.doing.title.includes(s.doing.target) ? `${s.doing.title}: ${s.doing.target}` : s.doing.title
   if (s.status === 'failed' && s.error) return s.error.message
   if (s.progress && s.status === 'working') return s.progress

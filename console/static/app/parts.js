@@ -2,8 +2,8 @@
 import { html, signal, useEffect, useRef, useState } from './html.js'
 import { clock, exact, span, words } from './text.js'
 
-// now is the time to the second, for what says how long something takes. It stands still
-// while the page is hidden.
+// now is the time, for texts that say how long something takes. It changes once a second, and
+// not while the page is hidden.
 export const now = signal(Date.now())
 setInterval(() => { if (!document.hidden) now.value = Date.now() }, 1000)
 document.addEventListener('visibilitychange', () => { now.value = Date.now() })
@@ -14,15 +14,14 @@ export const At = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clo
 const marks = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', closed: '·', interrupted: '■', queued: '…', pending: '?', declined: '✗', cancelled: '·', deleted: '·' }
 const said = { idle: 'done', in_progress: 'running', active: 'working' }
 
-// Mark is a state as a sign and a word; colour only repeats it.
+// Mark shows a state as a sign and a word, so that nobody needs to see the colour.
 export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>
   <span aria-hidden="true">${marks[state] || '·'}</span>${bare ? html`<span class="aside">${said[state] || state}</span>` : html` ${said[state] || state}`}</span>`
 
-// Failure says what went wrong.
 export const Failure = ({ error, children }) => error ? html`<p class="failure" role="alert">${words(error)} ${children}</p>` : null
 
-// useOnce returns whether something is under way, and a function that begins it unless it is.
-// A second press can come before the page is drawn again, so the state does not decide.
+// useOnce returns whether an action runs, and a function that starts one unless it does. A
+// second press can come before the page is drawn again, so a ref decides, not the state.
 export function useOnce() {
   const running = useRef(false)
   const [busy, setBusy] = useState(false)
@@ -39,8 +38,8 @@ export function useOnce() {
   }]
 }
 
-// Act is a button that does something at the server: it can be pressed once until the answer
-// is there, and says what went wrong beside it.
+// Act is a button that changes something at the server. It is disabled until the answer has
+// come, and an error is shown beside it.
 export function Act({ run, children, kind, label, disabled, done }) {
   const [busy, once] = useOnce()
   const [error, setError] = useState(null)
@@ -90,7 +89,6 @@ export function Ask({ children, title, label, run, kind, value = '', type = 'tex
 // Loading is what a page shows before its data has come.
 export const Loading = ({ error }) => error ? html`<${Failure} error=${error} />` : html`<p class="quiet">reading …</p>`
 
-// Copy copies a text.
 export function Copy({ text, children }) {
   const [copied, setCopied] = useState(false)
   return html`<button type="button" class="small" onClick=${async () => {

@@ -1,19 +1,19 @@
-// Rows that follow the log: an event says that they have changed, and they are read again,
-// at most once in a while and never two times at once.
+// Rows that follow the log: when an event says that they have changed, they are read again,
+// with a pause between two reads and never in parallel.
 import { HolonError } from '../client/index.js'
 import { signal } from './html.js'
 
 const pause = 250
 let busy = 0
-// Whether some rows are older than the events that were handed out.
+// Whether rows are read or will be, so that they may be older than the events handed out.
 export const reading = signal(false)
 
-// heals tells whether the same reading may succeed later. What is no answer of the protocol
-// comes from something on the way, which passes.
+// heals reports whether the same read may succeed later. An error with code 0 is no answer of
+// the server: it comes from the connection or a proxy.
 export const heals = error => error instanceof HolonError && (error.code === 0 || error.retryable)
 
-// refresher returns a function that asks for another reading. read is called with what was
-// given to the calls since the last reading; least is how long it rests between two.
+// refresher returns a function that asks for another read. read is called with the arguments
+// of all calls since the last read; least is the shortest pause between two reads, in ms.
 export function refresher(read, least = pause) {
   let asked = null, running = false, failed = 0
   async function run() {
@@ -24,7 +24,7 @@ export function refresher(read, least = pause) {
       await read(what)
       failed = 0
     } catch (error) {
-      // What the server refuses it refuses again: the next event, or visit, asks anew.
+      // The server would refuse the same read again, so the next event or visit repeats it.
       if (!heals(error)) failed = 0
       else failed++
       if (failed) asked = new Set([...what, ...asked || []]) // also if nothing was named: all is read

@@ -1,4 +1,4 @@
-// Where one is: the fragment of the address, because only / is a document of the server.
+// The current page, which is in the fragment of the URL, because the server has one document.
 import { signal } from './html.js'
 
 const pages = ['thread', 'waiting', 'inbox', 'bridges', 'agents', 'server', 'signin']
@@ -11,7 +11,7 @@ function parse() {
   try {
     return pages.includes(page) ? { page, id: id ? decodeURIComponent(id) : '' } : { page: 'overview', id: '' }
   } catch {
-    return { page: 'overview', id: '' } // an address that nobody has made
+    return { page: 'overview', id: '' } // the id is not a valid URL component
   }
 }
 

@@ -24,7 +24,7 @@ async function load() {
   }
 }
 
-// readMetrics returns the values of metrics without labels, and the sums of those with some.
+// readMetrics returns the values of metrics. A metric with labels gets the sum of its values.
 async function readMetrics() {
   const values = new Map()
   for (const line of (await get('/metrics')).split('\n')) {
@@ -34,7 +34,7 @@ async function readMetrics() {
   return values
 }
 
-// It reads three things, and no number of it is urgent.
+// One read takes three requests, and no number here is urgent.
 const again = refresher(load, 2000)
 let shown = 0
 listen(events => { if (shown && events.some(e => /^(holon|turn|thread|token)\//.test(e.method))) again() })
@@ -50,7 +50,7 @@ export function Server() {
   const metric = (name, show) => m?.has(name) ? show(m.get(name)) : undefined
   return html`<div class="page"><h1>Server</h1><${Failure} error=${failed.value} />
     <${StreamCard} />
-    <section><h2>You</h2><p>${who_.name === 'owner' ? 'the owner of this server' : html`<strong>${clean(who_.name)}</strong>, who may ${rolesSay[who_.role] || who_.role}`}${who_.limited ? `, in ${plural(who_.limited.length, 'thread')} and those below` : ''}</p>
+    <section><h2>You</h2><p>${who_.name === 'owner' ? 'the owner of this server' : html`<strong>${clean(who_.name)}</strong>, who may ${rolesSay[who_.role] || who_.role}`}${who_.limited ? `, in ${plural(who_.limited.length, 'thread')} and their child threads` : ''}</p>
       ${signedIn.value && html`<p><${Act} run=${signOut}>Sign out<//></p>`}</section>
     ${s && html`<section><h2>Status</h2><table>
       ${row('State', html`${s.state}${s.paused_at ? html` since <${At} at=${s.paused_at} />` : ''} ${may('operate') && (s.state === 'paused' ? html`<${Act} kind="small" run=${() => change('holon/resume', {})}>Resume<//>` : s.state === 'running' ? html`<${Act} kind="small" run=${() => change('holon/pause', {})}>Pause<//>` : null)}`)}
@@ -60,7 +60,7 @@ export function Server() {
       ${row('Threads', s.threads)}
       ${row('Turns', `${s.turns.active} active, ${s.turns.waiting} waiting, ${s.turns.queued} queued`)}
       ${row('Streams', s.streams)}
-      ${row('Furthest behind', metric('holon_stream_lag_events', n => plural(n, 'event')))}
+      ${row('Largest stream lag', metric('holon_stream_lag_events', n => plural(n, 'event')))}
       ${row('Database', metric('holon_database_bytes', bytes))}
       ${row('Write-ahead log', metric('holon_wal_bytes', bytes))}
       ${row('Memory', metric('go_memstats_heap_inuse_bytes', bytes))}
@@ -85,7 +85,7 @@ async function signOut() {
 const SignIns = ({ rows }) => {
   const live = rows.filter(r => r.state === 'live')
   return html`<section><h2>Sign-ins</h2>
-    ${!live.length && html`<p class="quiet">Nobody is signed in from elsewhere. <code>holon open --qr</code> lets a phone in.</p>`}
+    ${!live.length && html`<p class="quiet">No browser is signed in from elsewhere. <code>holon open --qr</code> signs in a phone.</p>`}
     <ul class="cards">${live.map(r => html`<li class="card" key=${r.name}>
       <span class="title">${clean(r.name)}${r.current ? html` <span class="quiet">this browser</span>` : null}</span>
       <span class="meta">${r.role}${r.limited_to ? ` · ${plural(r.limited_to.length, 'thread')}` : ''} · until <${At} at=${r.expires_at} />${r.last_used_at ? html` · used <${At} at=${r.last_used_at} />` : ''}</span>

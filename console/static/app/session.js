@@ -1,4 +1,4 @@
-// The server, and who uses it: the client, the credential, what its role allows.
+// The client, the credential in use, and what its role allows.
 import { Client, HolonError } from '../client/index.js'
 import { signal, computed } from './html.js'
 import { counters } from './counters.js'
@@ -20,7 +20,7 @@ export const who = computed(() => {
   return { name: token.name, role: token.role, seen: token.parent || token.name, limited: token.limited_to }
 })
 
-// may tells whether the role in use covers another one. What it may not is not shown.
+// may reports whether the role in use covers another one. The page hides what it does not cover.
 export const may = role => roles.indexOf(who.value.role) >= roles.indexOf(role)
 
 export const limited = () => Boolean(who.value.limited?.length)
@@ -29,32 +29,32 @@ function load() {
   try {
     return localStorage.getItem(kept) || ''
   } catch {
-    return '' // the browser keeps nothing: one signs in anew on each visit
+    return '' // the browser stores nothing: each visit needs a new sign-in
   }
 }
 
 let held = load()
 
-// Frames may have 64 MiB, where a server is configured so.
+// A server can be configured to send frames of up to 64 MiB.
 export const client = new Client({ token: () => held || undefined, maxLineBytes: 72 << 20 })
 
-// credential is what requests are sent with now.
+// credential returns the credential that requests carry now.
 export const credential = () => held
 
-// keep takes another credential; '' forgets it.
+// keep stores another credential; '' forgets the stored one.
 export function keep(secret) {
   held = secret
   signedIn.value = Boolean(secret)
   try {
     secret ? localStorage.setItem(kept, secret) : localStorage.removeItem(kept)
-  } catch { /* only this page has it then */ }
+  } catch { /* then only this page has it */ }
 }
 
-// call sends a request. A change gets an idempotency key, so it is repeated over a broken
-// connection and happens once.
+// call sends a request. A change has an idempotency key, so that it can be repeated after a
+// broken connection and still happens once.
 export async function call(method, params = {}, options = {}) {
   counters.requests++
-  // A connection that died while the machine slept may never say so.
+  // A connection that broke while the machine slept may never report an error.
   const late = AbortSignal.timeout(options.key ? 120_000 : 60_000)
   const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
   const used = held
@@ -69,22 +69,22 @@ export async function call(method, params = {}, options = {}) {
 
 export const change = (method, params) => call(method, params, { key: true })
 
-// get reads a text that is no answer of a method: the metrics.
+// get reads a text over HTTP: the metrics.
 export async function get(path) {
   const response = await fetch(path, { headers: held ? { Authorization: `Bearer ${held}` } : {}, cache: 'no-store' })
   if (!response.ok) throw new HolonError(`http_${response.status}`, `HTTP status ${response.status}`, { status: response.status })
   return response.text()
 }
 
-// signedOut forgets a credential that opens nothing any more, and asks for another one. A
-// refusal that comes late is about another credential than the one that is held now.
+// signedOut forgets a credential that is no longer valid, and shows the sign-in page. A late
+// refusal may be about an earlier credential, and is ignored.
 export function signedOut(error, used = held) {
   if (used !== held) return
   if (held) keep('')
   locked.value = error
 }
 
-// open asks the server who it is and who we are.
+// open sends initialize, whose answer describes the server and the credential in use.
 export async function open() {
   const first = await call('initialize', { client_info: { name: 'holon-console' } })
   server.value = first

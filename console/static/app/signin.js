@@ -12,8 +12,8 @@ export function SignIn({ code, done }) {
   return code ? html`<${WithCode} code=${code} done=${done} />` : html`<${WithToken} done=${done} />`
 }
 
-// WithCode says what a code opens, and uses it up on a press only: whoever opens a link by
-// accident, or a program that previews it, uses nothing up.
+// WithCode says what a code allows, and uses it only when the button is pressed: a link that
+// was opened by accident, or previewed by a program, stays valid.
 function WithCode({ code, done }) {
   const [what, setWhat] = useState(null)
   const [error, setError] = useState(null)
@@ -27,7 +27,7 @@ function WithCode({ code, done }) {
     ${gone && html`<p>Run <code>holon open</code> again for another one.</p>`}
     ${what && html`<p>This browser signs in at <strong>${location.host}</strong> as <strong>${clean(what.token?.name || 'owner')}</strong>. It may ${rolesSay[what.token?.role] || 'do everything'}${what.token?.limited_to ? `, in ${plural(what.token.limited_to.length, 'thread')}` : ''}, for 12 hours at most.</p>
       <p><${Press} credential=${code} done=${done}>Sign in<//></p>
-      <p class="quiet">You did not ask for this? Close the page: the code ends by itself.</p>`}
+      <p class="quiet">You did not ask for this? Close the page: the code expires within a minute.</p>`}
   </main>`
 }
 
@@ -40,7 +40,7 @@ function WithToken({ done }) {
       <label>Token <input type="password" autocomplete="off" value=${token} onInput=${e => setToken(e.target.value.trim())} /></label>
       <p><${Press} credential=${token} done=${done}>Sign in<//></p>
     </form>
-    <p class="quiet">The token is traded for one of this browser, which lives 12 hours. It is not kept.</p></main>`
+    <p class="quiet">This browser gets a token of its own, which is valid for 12 hours. The token that you paste is not stored.</p></main>`
 }
 
 function Press({ credential, done, children }) {
@@ -51,11 +51,11 @@ function Press({ credential, done, children }) {
     try {
       const { secret } = await new Client({ token: credential }).call('signin/create', {})
       keep(secret)
-      if (route.value.page === 'signin') go('overview') // else one follows a link to a page
+      if (route.value.page === 'signin') go('overview') // otherwise the link names the page
       done()
     } catch (e) {
       setError(e)
     }
   })
-  return html`<button type="submit" class="first" disabled=${busy || !credential} onClick=${press}>${children}</button>${error && html` <span class="failure" role="alert">${error.kind === 'unauthorized' ? 'The server does not know this.' : words(error)}</span>`}`
+  return html`<button type="submit" class="first" disabled=${busy || !credential} onClick=${press}>${children}</button>${error && html` <span class="failure" role="alert">${error.kind === 'unauthorized' ? 'The server does not accept this code or token.' : words(error)}</span>`}`
 }

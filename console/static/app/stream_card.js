@@ -1,4 +1,5 @@
-// The stream card: where the log is, where this page began, and whether it follows.
+// The stream card: the newest seq of the log, the seq at which this page began, and the state
+// of the stream.
 import { html } from './html.js'
 import { stream, cursor, ended, retryNow } from './live.js'
 import { Since, now } from './parts.js'
@@ -20,10 +21,10 @@ export function StreamCard() {
   </section>`
 }
 
-// Offline says since when the page shows old things.
+// Offline says since when the page is out of date.
 export function Offline() {
   const s = stream.value
-  if (ended.value) return html`<p class="banner" role="status">This page follows the server no more: ${words(ended.value)} What you see is as of ${clock(s.since)}. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
+  if (ended.value) return html`<p class="banner" role="status">This page no longer follows the server: ${words(ended.value)} The page shows the state of ${clock(s.since)}. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
   if (stateOf() !== 'reconnecting' || now.value - new Date(s.since) < 1500) return null
-  return html`<p class="banner" role="status">Offline since ${clock(s.since)} (${span(now.value - new Date(s.since))}). What you see is as of then; what you type stays. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
+  return html`<p class="banner" role="status">Offline since ${clock(s.since)} (${span(now.value - new Date(s.since))}). The page shows the state of that time. What you type is kept. <button type="button" class="small" onClick=${retryNow}>Try now</button></p>`
 }

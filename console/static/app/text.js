@@ -1,19 +1,18 @@
-// Words for numbers, times and states. All of it is shown as text nodes, so nothing here
-// has to escape; characters that reorder or hide text are made visible or removed.
+// Texts for numbers, times and errors. They become text nodes, so nothing here escapes HTML.
+// Characters that reorder or hide text are made visible or removed.
 
-// What a terminal would obey. A longer one is no sequence, and the text after it is shown,
-// so that an agent cannot hide the rest of what it says.
+// Escape sequences of terminals, up to a length: otherwise an agent could hide the rest of a
+// text in a sequence that does not end.
 const sequences = /(?:\u001b\[|\u009b)[ -?]{0,64}[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u0018\u001a\u001b\u009c\n\r]{0,4096}(?:[\u0007\u0018\u001a\u009c]|\u001b\\)?|\u001b[ -/]{0,64}[0-~]?/g
-// What acts, or draws text in another order than it is read. Joiners, signs of variation and
-// the soft hyphen stay: scripts and emoji need them.
+// Control characters, and characters that change the order of text. Joiners, variation
+// selectors and the soft hyphen stay: scripts and emoji need them.
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
-// An emoji, which may be joined of several, or a character that one does not see or cannot
-// tell from a blank.
+// An emoji, which may consist of several joined ones, or a character that is invisible or
+// looks like a space.
 const hidden = /\p{Extended_Pictographic}(?:[\ufe0e\ufe0f]|\p{Emoji_Modifier})*(?:\u200d\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})*)*|[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}|\p{Z}/gu
 const emoji = /^\p{Extended_Pictographic}/u
 
-// clean leaves of a text what is to be read: no escape sequences, no control characters
-// but tab and newline.
+// clean removes escape sequences, and control characters except tab and newline.
 export function clean(text) {
   return String(text ?? '').replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(sequences, '').replace(controls, '')
 }
@@ -23,7 +22,8 @@ export function oneLine(text) {
   return clean(text).replace(/\s+/g, ' ').trim()
 }
 
-// literal shows what acts instead of removing it: a person approves just what will run.
+// literal makes hidden characters visible instead of removing them: a person must see
+// exactly what will run.
 export function literal(text) {
   return String(text ?? '').replace(hidden, c => {
     const code = c.codePointAt(0)
@@ -33,7 +33,7 @@ export function literal(text) {
   })
 }
 
-// cut leaves the first n characters; it never leaves half of one.
+// cut shortens a text to n characters. It never splits a surrogate pair.
 export function cut(text, n) {
   if (text.length <= n) return text
   let end = n - 1
@@ -53,7 +53,7 @@ export function span(ms) {
   return plural(Math.floor(s / 86400), 'day')
 }
 
-// clock is a time of day in the reader's zone; another day than today has its date.
+// clock is a time of day in the reader's zone, with the date if it is not today.
 export function clock(at, now = new Date()) {
   const d = new Date(at)
   if (isNaN(d)) return ''
@@ -89,19 +89,19 @@ export function money(cost) {
   }
 }
 
-// shortPath leaves the end of a path, which tells it from others.
+// shortPath is the end of a path, which distinguishes it from others.
 export function shortPath(path) {
   const parts = oneLine(path).split('/').filter(Boolean)
   return parts.length > 2 ? '…/' + parts.slice(-2).join('/') : oneLine(path)
 }
 
-// shortId is the part of an id that tells it from others.
+// shortId is the end of an id, which distinguishes it from others.
 export const shortId = id => id.slice(-8)
 
 // words says what an error means to a person, and what to do.
 export function words(error) {
   switch (error?.kind) {
-    case 'offline': return 'The server cannot be reached. It is tried again.'
+    case 'offline': return 'The server cannot be reached. The page keeps trying to reconnect.'
     case 'unauthorized': return 'You are signed out.'
     case 'forbidden': return error.data?.role ? `This needs the role ${error.data.role}.` : 'You may not do this.'
     case 'already_resolved': return 'Somebody else has answered.'

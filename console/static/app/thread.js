@@ -1,5 +1,4 @@
-// The page of one thread: its timeline, the questions that wait, and the line in which one
-// writes.
+// The page of one thread: its timeline, its pending questions, and the input line.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { show } from './live.js'
@@ -75,16 +74,16 @@ function Head({ t, loader, asText, setAsText }) {
   </header>`
 }
 
-// What closes a thread that works is asked about first.
+// Closing a thread whose turn runs needs a confirmation, because it interrupts the turn.
 function CloseButton({ id, busy }) {
   const [sure, setSure] = useState(false)
   if (!sure) return html`<button type="button" onClick=${() => busy ? setSure(true) : close(id)}>Close</button>`
-  return html`<span role="group" aria-label="Close the thread?">It still works. <button type="button" class="danger" onClick=${() => { setSure(false); close(id) }}>Interrupt and close</button> <button type="button" onClick=${() => setSure(false)}>Keep</button></span>`
+  return html`<span role="group" aria-label="Close the thread?">The agent is still working. <button type="button" class="danger" onClick=${() => { setSure(false); close(id) }}>Interrupt and close</button> <button type="button" onClick=${() => setSure(false)}>Keep</button></span>`
 }
 
 function Review({ turn }) {
   const give = (verdict, note) => change('turn/review', { turn_id: turn.turn_id, attempt: turn.attempt, verdict, note: note || undefined })
-  return html`<p class="review" role="group" aria-label="Review">Its end waits for your review.
+  return html`<p class="review" role="group" aria-label="Review">The result waits for your review.
     <${Act} kind="first" run=${() => give('approved')}>Approve<//>
     <${Ask} title="What should be better?" run=${note => give('rejected', note)}>Reject<//>
     <${Act} kind="danger" run=${() => give('blocked')}>Block<//></p>`
@@ -105,8 +104,8 @@ function Waiting({ id, t }) {
   return rows.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} place=${rows.map(q => q.item_id).join()} />`)
 }
 
-// Lines is the timeline. It follows the end until one scrolls up, and keeps its place when
-// older entries come.
+// Lines is the timeline. It follows the end until the user scrolls up, and keeps its
+// position when older entries are added.
 function Lines({ loader }) {
   const box = useRef(null)
   const place = useRef(null)
@@ -119,7 +118,7 @@ function Lines({ loader }) {
     return plans
   }, [loader.version.value])
 
-  // Before the rows change, remember what one reads; after, put it where it was.
+  // Remember the first visible row before the rows change, and put it back there afterwards.
   const first = entries[0]?.key
   if (box.current && t && !t.follows) {
     const el = topRow(box.current)

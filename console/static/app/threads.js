@@ -1,5 +1,5 @@
-// The threads of the overview: rows with summaries, read again when events say that they
-// have changed.
+// The threads of the overview: rows with summaries, which are read again when an event
+// concerns them.
 import { signal, computed } from './html.js'
 import { call, change, who } from './session.js'
 import { listen } from './live.js'
@@ -7,7 +7,7 @@ import { refresher } from './refresh.js'
 
 const pageSize = 200
 const mostIds = 100 // of one request
-// Rows that are kept; the oldest that rest go first.
+// How many rows are kept. Those of threads that neither wait nor work are removed first.
 const maxKept = 2000
 
 // Rows by id; the map is replaced when rows have changed.
@@ -21,8 +21,8 @@ export const statusOf = t => t.summary.status
 const rank = { waiting: 0, working: 1, failed: 2, idle: 2, closed: 3 }
 const since = t => t.summary.since || t.started_at
 
-// groups are what the overview shows: who needs one, the longest first; who works, by start;
-// what is done, the newest first.
+// groups are what the overview shows: threads that wait for the user, the longest wait first;
+// those that work, by start; those that are done, the newest first.
 export const groups = computed(() => {
   const all = [...threads.value.values()].filter(t => t.agent !== 'mailbox')
   const of = n => all.filter(t => rank[statusOf(t)] === n)
@@ -39,7 +39,7 @@ export const mailboxes = computed(() => [...threads.value.values()].filter(t => 
 
 function take(rows) {
   const all = new Map(threads.value)
-  // An answer may come after a newer one.
+  // Answers may arrive out of order.
   for (const t of rows) if (t.summary && !(all.get(t.thread_id)?.latest_seq > t.latest_seq)) all.set(t.thread_id, t)
   if (all.size > maxKept) {
     const resting = [...all.values()].filter(t => rank[statusOf(t)] > 1).sort((a, b) => a.updated_seq - b.updated_seq)
@@ -50,8 +50,8 @@ function take(rows) {
 
 const summaries = params => call('thread/list', { view: 'summary', ...params })
 
-// load reads the newest threads, and those that wait or work however old they are. It
-// returns the seq from which on events tell what has changed.
+// load reads the newest threads, and all that wait or work. It returns the seq after which
+// events say what has changed.
 export async function load() {
   try {
     const first = await summaries({ order: 'desc', limit: pageSize })
@@ -68,7 +68,7 @@ export async function load() {
   }
 }
 
-// loadOldOnes finds threads that are not among the newest and wait or work.
+// loadOldOnes reads the threads that wait or work and are not among the newest.
 async function loadOldOnes() {
   const [pending, active] = await Promise.all([
     call('item/list', { status: 'pending', limit: 500 }),
@@ -100,10 +100,10 @@ listen(events => {
   }
 })
 
-// thread returns a row; it reads the row if it is not kept.
+// thread returns a row, or undefined if it is not kept.
 export const thread = id => threads.value.get(id)
 
-// seen notes that somebody has looked at a thread up to a seq.
+// seen stores that the user has looked at a thread up to a seq.
 const looked = new Map()
 export async function seen(id, seq) {
   if (!(seq > Math.max(looked.get(id) || 0, thread(id)?.summary.seen_seq || 0))) return
@@ -112,16 +112,16 @@ export async function seen(id, seq) {
   try {
     await change('cursor/advance', { consumer_id: 'seen:' + who.value.seen, stream_name: 'events', subject_id: id, last_sequence: seq })
     again(id)
-  } catch { /* another tab was further */ }
+  } catch { /* another tab has advanced the cursor further */ }
 }
 
-// unseen tells whether something has happened that nobody has looked at.
+// unseen reports whether a thread has events after the seq that the user has looked at.
 export const unseen = t => t.summary.status !== 'closed' && t.latest_seq > t.summary.seen_seq && t.summary.seen_seq > 0
 
 const closing = signal(new Map())
 const undoTime = 5000
 
-// close closes a thread after a time in which one can take it back.
+// close closes a thread after undoTime, in which the user can undo it.
 export function close(id) {
   if (isClosing(id)) return
   const timer = setTimeout(async () => {

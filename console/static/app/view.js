@@ -1,3 +1,3 @@
-// What the page shows of a thread now, for tests and for the curious.
+// The loader of the thread that the page shows now, for tests and debugging.
 import { signal } from './html.js'
 export const current = signal(null)

@@ -1,4 +1,4 @@
-// All questions that wait, the oldest first, answered in place.
+// The page of all pending questions, the oldest first, with their answers.
 import { html, useState } from './html.js'
 import { questions, known, surplus } from './questions.js'
 import { threads, readThreads } from './threads.js'
@@ -7,7 +7,7 @@ import { Loading } from './parts.js'
 import { cut, oneLine } from './text.js'
 import { to } from './router.js'
 
-// first is how many are drawn before one asks for more: what each is about is read.
+// first is how many questions are drawn at once: each needs a request for its item.
 const first = 20
 
 export function Waiting() {
@@ -19,7 +19,7 @@ export function Waiting() {
   return html`<div class="page"><h1>Waiting for you</h1>
     ${reviews.length > 0 && html`<ul class="cards">${reviews.map(t => html`<li class="card" key=${t.thread_id} data-state="waiting">
       <a class="whole" href=${to('thread', t.thread_id)}><span class="title">${cut(oneLine(t.summary.title), 80) || t.thread_id.slice(-8)}</span></a>
-      <span class="doing">${t.summary.reviews === 1 ? 'An end waits' : `${t.summary.reviews} ends wait`} for your review.</span></li>`)}</ul>`}
+      <span class="doing">${t.summary.reviews === 1 ? 'A result waits' : `${t.summary.reviews} results wait`} for your review.</span></li>`)}</ul>`}
     ${!questions.value.length && !reviews.length && html`<p class="quiet">Nothing waits.</p>`}
     ${questions.value.slice(0, most).map((q, i, drawn) => {
       const t = threads.value.get(q.thread_id)
@@ -27,5 +27,5 @@ export function Waiting() {
       return html`<${Question} key=${q.item_id} item=${q} cwd=${t?.summary.cwd} head=${head} place=${drawn.slice(0, i).map(q => q.item_id).join()} />`
     })}
     ${questions.value.length > most && html`<p><button type="button" onClick=${() => setMost(most + first)}>Show more (${questions.value.length - most})</button></p>`}
-    ${surplus.value && html`<p class="quiet">There are more. They come when these are answered.</p>`}</div>`
+    ${surplus.value && html`<p class="quiet">There are more questions. They appear when you have answered these.</p>`}</div>`
 }

@@ -1,4 +1,4 @@
-// A whole thread as one text, for the search of the browser: the timeline draws only a part.
+// A whole thread as one text, for the browser's search: the timeline draws only a part.
 import { html, useEffect, useState } from './html.js'
 import { call } from './session.js'
 import { textOf } from './timeline.js'
@@ -24,7 +24,7 @@ async function read(id, signal, show) {
     for (const item of page.items) all += one(item)
     show(all)
     cursor = page.next_cursor
-    if (all.length > most) return `The first ${bytes(most)} of the thread. holon export has all of it.`
+    if (all.length > most) return `The first ${bytes(most)} of the thread. holon export prints all of it.`
   } while (cursor)
   return `The thread as of ${exact(new Date())}.`
 }
