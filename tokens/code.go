@@ -20,16 +20,16 @@ const (
 	// CodeLife is how long a code can be used: long enough to open a page on a phone, and
 	// too short to be found in a history of addresses.
 	CodeLife = time.Minute
-	// MaxCodes is how many codes can be live at once, and MaxCodesOfParent how many those
-	// with one parent can have made, so that nobody keeps all others from making one.
+	// MaxCodes is how many codes can be live at once, and MaxCodesOfParent how many of one
+	// parent, so that no parent can use up all of them.
 	MaxCodes         = 64
 	MaxCodesOfParent = 8
 	// MaxLabel is how long the name can be that is given to a sign-in.
 	MaxLabel = 32
 )
 
-// Code opens one thing, once: making the console token that it describes. It is in memory
-// only, so a restart of the server ends it.
+// Code allows making the console token that it describes, once. It is in memory only, so a
+// restart of the server ends it.
 type Code struct {
 	Name      string // of the console token
 	Parent    string
@@ -70,8 +70,8 @@ func (c *MakeCode) check() error {
 	return checkThreads(c.ThreadIDs)
 }
 
-// MakeCode makes a code for a console token. The caller has checked that a parent who is
-// limited to threads may give these. Errors: *turns.InvalidError, ErrEnded for a parent
+// MakeCode makes a code for a console token. The caller has checked that a parent with a
+// limit may give access to these threads. Errors: *turns.InvalidError, ErrEnded for a parent
 // that is not live, ErrTooMany, threads.ErrNotFound.
 func (s *Service) MakeCode(ctx context.Context, c MakeCode) (CodeResult, error) {
 	if c.Role == "" {
@@ -110,8 +110,8 @@ func (s *Service) MakeCode(ctx context.Context, c MakeCode) (CodeResult, error) 
 	return CodeResult{Secret: text, ExpiresAt: made.ExpiresAt, Name: made.Name, Role: made.Role, ThreadIDs: made.ThreadIDs}, nil
 }
 
-// FindCode returns the live code that has this text. mine says that the text looks like
-// that of a code; ok, that it is one and live. It uses nothing up, and keeps no text.
+// FindCode returns the live code that has this text. mine says that the text looks like that
+// of a code; ok, that the code is live. The code stays usable. The text is not kept.
 func (s *Service) FindCode(text string) (c Code, mine, ok bool) {
 	if !strings.Contains(text, CodePrefix) {
 		return c, false, false
@@ -125,8 +125,8 @@ func (s *Service) FindCode(text string) (c Code, mine, ok bool) {
 	return *s.codes[hash], true, true
 }
 
-// codeLives forgets the code if it has ended. Both clocks count: the monotonic one cannot
-// be set back, and the other one does not stand still while the machine sleeps. mu is held.
+// codeLives forgets the code if it has ended. Both clocks count: the monotonic one cannot be
+// set back, and the wall clock continues while the machine sleeps. mu is held.
 func (s *Service) codeLives(hash [sha256.Size]byte) bool {
 	c := s.codes[hash]
 	if c == nil {
@@ -140,7 +140,7 @@ func (s *Service) codeLives(hash [sha256.Size]byte) bool {
 	return false
 }
 
-// codesFull reports whether there is no room for a further code. mu is held.
+// codesFull reports whether a bound allows no further code. mu is held.
 func (s *Service) codesFull(parent string) bool {
 	all, of := 0, 0
 	for hash, c := range s.codes {
@@ -163,8 +163,8 @@ func (s *Service) dropCodes(parent string) {
 	}
 }
 
-// parentMay returns the role that what is made with the parent can have at most, and the
-// threads that it is limited to. mu is held.
+// parentMay returns the highest role that a code or token of the parent can have, and the
+// threads to which it is limited. mu is held.
 func (s *Service) parentMay(parent string) (Role, []string, error) {
 	if s.stateOf(parent) != Live {
 		return "", nil, ErrEnded

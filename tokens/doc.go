@@ -2,17 +2,16 @@
 // Role), for which threads, and until when. It owns their rows, their rules, the
 // commands that change them, and the two events that say so.
 //
-// It promises that the text of a token exists only in the answer that makes it: a
-// row has its hash. A name is used once and never again, so that it means one
-// credential in the whole log. A token ends when it is revoked, when it expires, and
-// when the log is restored from a backup, which may not know what was revoked since.
+// The text of a token exists only in the answer to the request that makes it; its row has the
+// hash. A name is never used again, so that it means one credential in the whole log. A token
+// ends when it is revoked, when it expires, and when the log is restored from a backup,
+// because the backup may not know what was revoked since.
 //
 // A console token is for a page in a browser. It has a parent, a named token or the
 // owner, and never more rights or a longer life than that; its name is random and its row
 // is deleted some time after its end. A code makes one console token, once. Codes are in
 // memory only.
 //
-// It knows no method and no transport: package api says which role a method needs,
-// and rpc/admission takes the token from a request. Its callers are those, and
-// cmd/holon/daemon.
+// It knows no method and no transport: package api says which role a method needs, and
+// rpc/admission takes the token from a request. cmd/holon/daemon connects all three.
 package tokens

@@ -6,20 +6,19 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Events are the events of tokens. They are of the whole log, and have nothing that
-// opens anything.
+// Events are the events of tokens. They belong to the whole log, and contain no secrets.
 var Events = []ledger.EventType{
 	ledger.Event[CreatedEvent](notify.TokenCreated, ledger.OfLog, nil, "A named token was made, or with parent a console token. Its text is in no event."),
 	ledger.Event[RevokedEvent](notify.TokenRevoked, ledger.OfLog, nil, "A token was revoked: what it has open ends, and the console tokens of which it is the parent."),
 }
 
-// By is who has changed a token: the owner, or token:NAME.
+// By says who has changed a token: the owner, or token:NAME.
 type By string
 
-// ByOwner is the server's own user, or who has the server's own token.
+// ByOwner is the server's own user, or a client with the server's own token.
 const ByOwner By = "owner"
 
-// ByName is who has the credential of this name.
+// ByName is a client with the credential of this name.
 func ByName(name string) By {
 	if name == OwnerName {
 		return ByOwner

@@ -9,13 +9,13 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Prefix is how the text of every token begins, so that one that is not live any more
-// is refused everywhere, instead of being ignored.
+// Prefix begins the text of every token, so that a token that has ended is recognised and
+// refused instead of ignored.
 const Prefix = "holon_token_"
 
 // Find returns the live token that has this text, and a context that ends when the
-// token does. mine says that the text looks like that of a token; ok, that it is one
-// and live. It keeps and writes no text.
+// token does. mine says that the text looks like that of a token; ok, that the token is live.
+// It neither keeps nor logs the text.
 func (s *Service) Find(text string) (t Token, alive context.Context, mine, ok bool) {
 	if !strings.Contains(text, Prefix) {
 		return t, nil, false, false
@@ -37,12 +37,12 @@ func (s *Service) Find(text string) (t Token, alive context.Context, mine, ok bo
 	return t, h.alive, true, true
 }
 
-// lookAgain bounds how late an expiry is noticed when the machine slept meanwhile: a
-// timer stands still then.
+// lookAgain bounds how late an expiry is noticed after the machine slept, because timers stop
+// then.
 const lookAgain = 10 * time.Second
 
-// Run ends tokens that expire, with what they have open, until ctx is done. Requests
-// of an expired token are refused in any case.
+// Run ends tokens that expire, and so their open streams, until ctx is done. Requests with an
+// expired token are refused without it too.
 func (s *Service) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -59,8 +59,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// expire ends what has expired. It returns how long it is until the next expiry; any
-// is false if no live token has one.
+// expire ends the tokens that have expired. It returns the time until the next expiry; any is
+// false if no live token has one.
 func (s *Service) expire() (wait time.Duration, any bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

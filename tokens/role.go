@@ -11,7 +11,7 @@ const (
 	RoleRead    Role = "read"    // read everything, also what agents print
 	RoleRespond Role = "respond" // answer questions, acknowledge inboxes
 	RoleWork    Role = "work"    // start and steer work: run code as the server's user
-	RoleOperate Role = "operate" // everything but tokens, secrets and pruning
+	RoleOperate Role = "operate" // everything except tokens, secrets and pruning
 	RoleOwner   Role = "owner"
 )
 
@@ -20,8 +20,8 @@ var Roles = []Role{RoleRead, RoleRespond, RoleWork, RoleOperate}
 
 var order = append(slices.Clone(Roles), RoleOwner)
 
-// Covers reports whether the role may do what needs the other one. A role that is
-// unknown covers nothing and is covered by none.
+// Covers reports whether the role allows what needs the other one. An unknown role covers
+// nothing and is covered by none.
 func (r Role) Covers(needed Role) bool {
 	have, need := slices.Index(order, r), slices.Index(order, needed)
 	return need >= 0 && have >= need

@@ -10,8 +10,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Table is where tokens are stored. The row of a named token is never deleted: its name
-// stays used. Those of console tokens are, by later ones: see Service.SignIn.
+// Table is where tokens are stored. The row of a named token is never deleted, because its
+// name stays used. SignIn deletes rows of old console tokens.
 var Table = ledger.NewTable(ledger.Table{
 	Name:    "tokens",
 	Columns: []string{"created_seq", "name", "role", "thread_ids", "hash", "log_id", "created_at", "expires_at", "revoked_at", "parent"},

@@ -37,7 +37,7 @@ type Service struct {
 	all     []*held                     // named tokens, in the order in which they were made
 	signIns []*held                     // console tokens, likewise
 	byName  map[string]*held            // of both
-	live    map[[sha256.Size]byte]*held // by hash, so that a look-up tells nothing of the text
+	live    map[[sha256.Size]byte]*held // by hash, so that the time of a look-up reveals nothing about the text
 	codes   map[[sha256.Size]byte]*Code // by hash too
 	wake    chan struct{}               // there is another expiry: see Run
 }
@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// add takes a row in. mu is held, or nobody else has s yet.
+// add adds a row to the tables in memory. mu is held, or nobody else has s yet.
 func (s *Service) add(t *row) {
 	h := &held{row: t, state: Live}
 	h.alive, h.end = context.WithCancel(context.Background())
@@ -124,8 +124,8 @@ func (s *Service) stateOf(parent string) State {
 	return h.state
 }
 
-// finish ends a live token, and the console tokens of which it is the parent. Codes look
-// at their parent themselves. mu is held.
+// finish ends a live token, and the console tokens of which it is the parent. A code needs no
+// end: each use checks its parent. mu is held.
 func (s *Service) finish(h *held, state State) {
 	h.state = state
 	delete(s.live, h.row.hash)
@@ -214,8 +214,8 @@ func (s *Service) haveThreads(ctx context.Context, ids []string) error {
 	})
 }
 
-// Revoke ends a token, named or of a console: its requests are refused, and its streams end, from the
-// commit on. A token that has been revoked is answered as it is. Errors: ErrNotFound.
+// Revoke ends a named token or a console token. From the commit on its requests are refused
+// and its streams end. Revoking a token again changes nothing. Errors: ErrNotFound.
 func (s *Service) Revoke(_ context.Context, c Revoke) (Result, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -274,7 +274,7 @@ func (s *Service) List(cursor string, limit int, newest bool) (out turns.List[To
 	s.mu.Lock()
 	all := slices.Clone(s.all)
 	s.mu.Unlock()
-	// Rows are only added, at the end: a position from there stays what it is.
+	// Rows are only appended, so a position stays valid.
 	at := func(i int) *held { return all[i] }
 	if newest {
 		if cursor == "" {

@@ -16,30 +16,30 @@ import (
 const (
 	// ConsoleLife is how long a console token lives at most: a working day.
 	ConsoleLife = 12 * time.Hour
-	// MaxSignIns is how many console tokens of one parent are kept, ended ones too. The
-	// oldest that has ended makes room for a new one, RoomAfter it was made: so what
-	// somebody with the role read can write is bounded.
+	// MaxSignIns is how many console tokens of one parent are kept, ended ones too. A new one
+	// replaces the oldest that has ended, if that was made at least RoomAfter ago. So the rows
+	// that a client with the role read can write are bounded.
 	MaxSignIns = 100
 	RoomAfter  = time.Hour
-	// KeptSignIns is how long one is kept that has ended, counted from when it was made.
+	// KeptSignIns is how long the row of an ended one is kept after it was made.
 	KeptSignIns = 30 * 24 * time.Hour
-	// maxRemoved bounds how many rows a new one removes; those after it go on.
+	// maxRemoved bounds how many rows a sign-in removes; later ones remove the rest.
 	maxRemoved = 1000
 )
 
-// SignIn asks for a console token: that of a code, or one that may do as much as its
-// parent.
+// SignIn asks for a console token: the one that a code describes, or one with the rights of
+// its parent.
 type SignIn struct {
 	Parent string // a named token, or OwnerName
 	Code   *Code  // nil = none
 	Key    *ledger.Key
 }
 
-// SignOut ends console tokens for good: one, or all.
+// SignOut ends console tokens permanently: one, or all.
 type SignOut struct {
 	Name string `json:"name,omitzero"`
 	All  bool   `json:"all,omitzero"`
-	// Of is the parent whose console tokens it is about; "" = those of all.
+	// Of is the parent of the console tokens; "" = any parent.
 	Of  string      `json:"-"`
 	By  By          `json:"-"`
 	Key *ledger.Key `json:"-"`
@@ -54,14 +54,14 @@ type SignOutResult struct {
 // SetSeq sets the seq of the response: see ledger.Result.
 func (r *SignOutResult) SetSeq(seq int64) { r.Seq = seq }
 
-// SignIn makes a console token. It uses the code up once the token is durable, so of
-// requests with one code that come at once one gets it. Rows of console tokens that
-// ended long ago, or that are too many, go. Errors: ErrEnded, ErrTooMany, ErrTaken.
+// SignIn makes a console token. It ends the code once the token is durable, so only one of
+// several concurrent requests with a code succeeds. It removes rows of console tokens that
+// have ended and are old or too many. Errors: ErrEnded, ErrTooMany, ErrTaken.
 func (s *Service) SignIn(_ context.Context, c SignIn) (Result, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if c.Code != nil && !s.lives(c.Code) {
-		return Result{}, ErrEnded // also if the key is that of the request that used it up
+		return Result{}, ErrEnded // also for a repetition of the request that has used the code
 	}
 	var made *row
 	var text string
@@ -105,7 +105,7 @@ func (s *Service) lives(c *Code) bool {
 	return s.codeLives(c.hash)
 }
 
-// newConsole makes the row of a console token, and says which ones it replaces.
+// newConsole makes the row of a console token, and returns the ended ones that it replaces.
 func (s *Service) newConsole(c SignIn) (made *row, gone []*held, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +133,8 @@ func (s *Service) newConsole(c SignIn) (made *row, gone []*held, err error) {
 	return &row{Token: t, logID: s.cfg.LogID, createdSeq: notify.Provisional(0)}, gone, nil
 }
 
-// outdated are the console tokens that a new one of the parent replaces; room says that
-// there is place for it then. mu is held.
+// outdated returns the ended console tokens that a new one of the parent replaces; room says
+// whether the bound then allows the new one. mu is held.
 func (s *Service) outdated(parent string, now time.Time) (gone []*held, room bool) {
 	of := 0
 	for _, h := range s.signIns {
@@ -165,9 +165,9 @@ func (s *Service) forget(h *held) {
 	s.signIns = slices.DeleteFunc(s.signIns, func(other *held) bool { return other == h })
 }
 
-// SignOut ends console tokens: their requests are refused, and their streams end, from
-// the commit on. With All the codes of the parent end too. One that has ended is answered
-// as it is. Errors: *turns.InvalidError, ErrNotFound, also for one of another parent.
+// SignOut ends console tokens: from the commit on their requests are refused and their streams
+// end. With All the codes of the parent end too. Ending one again changes nothing. Errors:
+// *turns.InvalidError, ErrNotFound, also for a token of another parent.
 func (s *Service) SignOut(_ context.Context, c SignOut) (SignOutResult, error) {
 	if (c.Name != "") == c.All {
 		return SignOutResult{}, turns.Invalid("name", turns.ReasonRequired, "give the name of a sign-in, or all: true")
@@ -215,7 +215,7 @@ func (s *Service) SignOut(_ context.Context, c SignOut) (SignOutResult, error) {
 	return r, nil
 }
 
-// signOut are the console tokens that the command is about: with All the live ones.
+// signOut returns the console tokens to end: with All the live ones.
 func (s *Service) signOut(c SignOut) (list []*held, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,9 +231,9 @@ func (s *Service) signOut(c SignOut) (list []*held, err error) {
 	return list, nil
 }
 
-// SignIns returns one page of the console tokens of a parent in the order in which they
-// were made, those too that have ended and are kept; parent "" = those of all. cursor is
-// "" for the first page. Errors: notify.ErrBadCursor.
+// SignIns returns one page of the console tokens of a parent that are kept, in the order in
+// which they were made; parent "" = any. cursor is "" for the first page. Errors:
+// notify.ErrBadCursor.
 func (s *Service) SignIns(parent, cursor string, limit int, newest bool) (out turns.List[Token], err error) {
 	var after int64
 	if cursor != "" {

@@ -15,8 +15,8 @@ const (
 	// MaxTokens is how many tokens can be live at once: one for each device and
 	// program of a team.
 	MaxTokens = 1000
-	// MaxNames is how many names can be used in the life of a log, because none is
-	// used again: one a day for 27 years.
+	// MaxNames is how many names a log can use, because none is used twice: one a day for 27
+	// years.
 	MaxNames = 10_000
 	// MaxThreads is how many threads one token can be limited to.
 	MaxThreads = 100
@@ -32,7 +32,7 @@ const OwnerName = "owner"
 // State is what a token is now.
 type State string
 
-// The states of a token. Only a live one opens anything.
+// The states of a token. Only a live one is accepted.
 const (
 	Live     State = "live"
 	Revoked  State = "revoked"
@@ -40,10 +40,10 @@ const (
 	Restored State = "restored" // the log was restored from a backup that has it
 )
 
-// Token is what reads return of a token, and all of its row but the hash.
+// Token is what reads return of a token: its row without the hash.
 type Token struct {
 	Name string `json:"name"`
-	// Parent is the named token with which a console token ends, or OwnerName; "" = it
+	// Parent is the named token of a console token, which ends with it, or OwnerName; "" = this
 	// is a named token.
 	Parent string `json:"parent,omitzero"`
 	Role   Role   `json:"role"`
@@ -54,13 +54,13 @@ type Token struct {
 	CreatedAt notify.Time `json:"created_at"`
 	ExpiresAt notify.Time `json:"expires_at,omitzero"` // zero = never
 	RevokedAt notify.Time `json:"revoked_at,omitzero"`
-	// LastUsedAt is when a request last had it since the server started; zero = not.
+	// LastUsedAt is when a request last used it; zero = not since the server started.
 	LastUsedAt notify.Time `json:"last_used_at,omitzero"`
 }
 
-// Create asks for a new token. An empty list of threads and an expiry of 0 are mistakes,
-// absent ones are not: a program that has found no thread, or no time left, must not
-// get a token for all threads, or one for ever.
+// Create asks for a new token. An empty list of threads and an expiry of 0 are errors; absent
+// members are not. So a program that has computed an empty list or no time does not get a
+// token for all threads or without an end.
 type Create struct {
 	Name             string      `json:"name"`
 	Role             Role        `json:"role"`
@@ -69,14 +69,14 @@ type Create struct {
 	Key              *ledger.Key `json:"-"`
 }
 
-// Revoke ends a token for good.
+// Revoke ends a token permanently.
 type Revoke struct {
 	Name string      `json:"name"`
 	Key  *ledger.Key `json:"-"`
 }
 
 // Result answers token/create and token/revoke. Secret is the text of a new token. It
-// is in this answer alone: a repetition with the same idempotency key has none.
+// is in the first answer only: a repetition with the same idempotency key has none.
 type Result struct {
 	Token  Token  `json:"token"`
 	Seq    int64  `json:"seq"`
@@ -91,7 +91,7 @@ var (
 	ErrNotFound = errors.New("no such token")
 	ErrTaken    = errors.New("a token had this name before, and names are not used again")
 	ErrTooMany  = errors.New("there are too many tokens")
-	// ErrEnded says that a code, or the token that it was made with, opens nothing any more.
+	// ErrEnded says that a code or its parent has ended.
 	ErrEnded = errors.New("the code has been used or has expired, or its token has ended")
 )
 
