@@ -17,8 +17,8 @@ func (g *Gate) checkBrowser(r *http.Request, probe bool) (allowed string, _ *Ref
 	return g.checkOrigin(r, own, known)
 }
 
-// checkHost refuses requests that do not name this server. It returns the name, and
-// whether that is certain.
+// checkHost refuses requests that do not name this server. It returns the name; known says
+// that the name is valid and the only one.
 func (g *Gate) checkHost(r *http.Request, probe bool) (own hostPort, known bool, _ *Refusal) {
 	// Absolute-form targets are for proxies. net/http takes the host from them
 	// and drops the Host header, so there would be two names, one unchecked.

@@ -106,7 +106,7 @@ func validName(s string) bool {
 	return true
 }
 
-// lastLabelIsNumber tells whether a browser would take the name for an IPv4
+// lastLabelIsNumber reports whether a browser would take the name for an IPv4
 // address in some spelling: 2130706433, 127.1, 0x7f.1 and the like.
 func lastLabelIsNumber(s string) bool {
 	last := s[strings.LastIndexByte(s, '.')+1:]
@@ -116,7 +116,7 @@ func lastLabelIsNumber(s string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// isLoopback tells whether the host names this machine to every client:
+// isLoopback reports whether the host names this machine to every client:
 // localhost, 127.0.0.0/8 or ::1. Names under .localhost are not accepted, since
 // not every resolver maps them to this machine.
 func (h hostPort) isLoopback() bool {

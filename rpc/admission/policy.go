@@ -57,12 +57,11 @@ type Policy struct {
 	// Token is what RequireToken and Auto demand. Check does not look at it, so
 	// that a bad command line is refused before the token file is made.
 	Token Token
-	// Tokens tells whether a credential is a token beside the server's own: that of an
-	// agent, or a named one. mine says that it looks like one, ok that it is one: the
-	// request then has the context that is returned. It is asked in every mode, None
-	// too, because such a token always narrows; one that is not valid any more is
-	// refused, never ignored. It must not keep or write the credential. nil: there are
-	// no such tokens.
+	// Tokens looks up a credential other than the server's own token: that of an agent, a
+	// named or console token, or a code. mine says that it looks like one, ok that it is
+	// valid: the request then gets the returned context. It is called in every mode, None
+	// too, because such a token always narrows; an invalid one is refused, never ignored.
+	// It must not keep or log the credential. nil: there are no such tokens.
 	Tokens func(ctx context.Context, credential string) (_ context.Context, mine, ok bool) `json:"-"`
 	// AllowOrigins are further origins of web pages that may send requests:
 	// scheme://host[:port]. Empty: only the server's own origin.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PeersAreKnown tells whether a server on this system can find out which user
+// PeersAreKnown reports whether a server on this system can find out which user
 // owns the other end of a loopback connection: nil, or why all clients need the
 // token on TCP here. It tries a connection to itself, for the log at start and
 // for doctor. Admission never depends on the result.

@@ -86,8 +86,7 @@ func (f *Refusal) Body() []byte {
 const refusedBodyWait = time.Second
 
 // write sends the refusal. A request that still has a body is answered at once
-// and its connection is closed: the body of a refused request is not worth
-// reading.
+// and its connection is closed, because nothing needs the body.
 func (f *Refusal) write(w http.ResponseWriter, r *http.Request) {
 	body := f.Body()
 	h := w.Header()

@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// Static passes requests for files that hold no data to next, which may serve nothing
-// else: the files of the console. They need no identity, because everybody may know them.
-// The rules against browsers hold with one exception: whoever follows a link on a page of
-// another site, in a message say, gets the file. And no page shows them in a frame, where
-// it could lead a person to press what it hides.
+// Static passes requests for the files of the console to next, which must serve nothing
+// else. The files hold no data, so they need no identity. The rules against browsers hold
+// with one exception: a link on a page of another site may lead to a file. A page never gets
+// a file for a frame, in which it could hide what a person presses.
 //
-// That the page which opens so is harmless is not the gate's doing: its policy gives
-// scripts of others no place, and all that it asks this server for passes [Gate.Middleware].
+// The gate does not make the opened page harmless: the policy of the page refuses foreign
+// scripts, and the requests of the page pass [Gate.Middleware].
 func (g *Gate) Static(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		allowed := ""
@@ -31,8 +30,8 @@ func (g *Gate) Static(next http.Handler) http.Handler {
 	})
 }
 
-// isFramed tells whether a browser would show the reply inside of another page. Of
-// navigations only that of a tab is none of these.
+// isFramed reports whether a browser would show the reply inside of another page. Every
+// navigation counts as framed, except that of a tab.
 func isFramed(r *http.Request) bool {
 	modes, dests := r.Header["Sec-Fetch-Mode"], r.Header["Sec-Fetch-Dest"]
 	navigates := slices.Contains(modes, "navigate")
@@ -45,10 +44,9 @@ func isFramed(r *http.Request) bool {
 	})
 }
 
-// followsLink tells a tab that navigates to a file from any other request (Fetch Metadata
-// Request Headers, sections 2.1 to 2.3). A page cannot set these headers, nor read the
-// reply to such a request. A form that is sent is none: its method is POST, or it has a
-// query.
+// followsLink reports whether a tab navigates to a file from another site (Fetch Metadata
+// Request Headers, sections 2.1 to 2.3). A page cannot set these headers, nor read the reply
+// to such a request. A submitted form does not count: its method is POST, or it has a query.
 func followsLink(r *http.Request) bool {
 	is := func(name string, values ...string) bool {
 		got := r.Header[name]

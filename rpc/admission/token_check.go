@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// authorize checks the requester. It returns the request, which is that of a token
-// beside the server's own if it carries one, or the refusal. It checks a credential even where
-// none is needed, so that a client with a stale token or the token of another
-// server learns it at once. --auth none checks such tokens only.
+// authorize checks the requester. It returns the refusal, or the request; the request has
+// the context of its token if that is not the server's own. A credential is checked even
+// where none is needed, so that a client with a stale token or the token of another server
+// gets the error at once. --auth none does not check the server's own token.
 func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
 	values, presented := r.Header["Authorization"]
 	if presented && g.tokens != nil {
@@ -30,8 +30,8 @@ func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
 	return r, unauthorized(ReasonTokenMissing, "this request needs the token: send Authorization: Bearer with what is in the file token of the server's data directory (curl -H @DATA/curl-header)")
 }
 
-// checkOther looks for a token beside the server's own. mine says that there is one, or
-// what looks like one, anywhere in the headers: they are then judged by it alone.
+// checkOther looks for a token other than the server's own. mine says that a header has one,
+// or what looks like one: it alone then decides.
 func (g *Gate) checkOther(r *http.Request, values []string) (of *http.Request, mine bool, _ *Refusal) {
 	for _, v := range values {
 		if g.checkToken([]string{v}) == nil && len(values) == 1 {
@@ -63,7 +63,7 @@ func (g *Gate) checkToken(values []string) *Refusal {
 	return unauthorized(ReasonTokenWrong, "the Authorization header does not hold this server's token; compare with the file token of its data directory")
 }
 
-// forwarded tells whether the headers of a proxy say that it forwards the
+// forwarded reports whether the headers of a proxy say that it forwards the
 // request. Then the connection belongs to the proxy's user, not the sender's,
 // and admits no one.
 func forwarded(h http.Header) bool {

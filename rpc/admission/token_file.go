@@ -63,7 +63,7 @@ func ParseToken(text string) (Token, error) {
 	return Token{func() tokenSecret { return secret }}, nil
 }
 
-// IsZero tells whether there is no token.
+// IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
 // Matches compares hashes in constant time, so that the time it takes reveals
@@ -158,7 +158,7 @@ func createToken(dir string) error {
 	return syncDir(dir)
 }
 
-// writeCurlHeader keeps the line for curl -H @file in step with the token.
+// writeCurlHeader writes the token as a header line for curl -H @file, if it has changed.
 func writeCurlHeader(dir string, t Token) error {
 	path, line := filepath.Join(dir, CurlHeaderFile), "Authorization: "+t.Authorization()+"\n"
 	if b, err := ReadSecretFile(path, len(line)+1); err == nil && string(b) == line {
