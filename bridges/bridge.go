@@ -100,8 +100,8 @@ type Secrets struct {
 	Topic      string `json:"topic,omitzero"`       // ntfy: who knows it can read
 }
 
-// Hint returns the last 4 characters of the secret by which a person tells two
-// bridges apart.
+// Hint returns the last 4 characters of the secret, so that a person can distinguish
+// two bridges.
 func (s Secrets) Hint() string {
 	for _, text := range []string{s.Secret, s.Token, s.WebhookURL, s.Topic} {
 		if len(text) >= 12 {
@@ -173,7 +173,7 @@ func (b *Bridge) SetOnPause(p OnPause, seq int64) {
 func (b *Bridge) Resume(seq int64, at notify.Time) {
 	b.State, b.Reason, b.UpdatedSeq, b.UpdatedAt = Active, "", seq, at
 	b.FailedDays = nil
-	for i := range b.Drops { // two are open if a restore has paused it once more
+	for i := range b.Drops { // two are open if a restore has paused it again
 		if b.Drops[i].To == 0 {
 			b.Drops[i].To = seq
 		}

@@ -30,8 +30,8 @@ type Channel interface {
 	// Send makes one attempt to deliver. It returns within the kind's own time
 	// limit, and soon after ctx is done.
 	Send(ctx context.Context, o *Outgoing) Result
-	// Edits reports whether a message can be changed after it was posted. A
-	// channel that cannot is told what no longer holds by Envelope.Supersedes.
+	// Edits reports whether a message can be changed after it was posted. Other
+	// channels get the superseded deliveries in Envelope.Supersedes.
 	Edits() bool
 	// CheckTarget checks where a subscription wants to send. The error is a
 	// *turns.InvalidError that names the member, such as target.channel.
@@ -62,8 +62,8 @@ type Outgoing struct {
 	Slots []Slot
 }
 
-// Envelope decodes Body, which many channels send as it is. Of a body that is no
-// envelope it is the zero value; the dispatcher sends none.
+// Envelope decodes Body, which many channels send as it is. It returns the zero value for
+// a body that is not an envelope, which the dispatcher never sends.
 func (o *Outgoing) Envelope() *Envelope {
 	e := &Envelope{}
 	if err := json.Unmarshal(o.Body, e, jsontext.AllowInvalidUTF8(true)); err != nil {
@@ -109,8 +109,8 @@ type Result struct {
 	// secret. "" = nothing. With Delivered it is something to know beside that, such
 	// as an earlier message that could not be removed.
 	Error string
-	// Unhealthy says that the target itself is in trouble (its transport failed,
-	// or 5xx), not this delivery.
+	// Unhealthy says that the target itself fails (its transport, or 5xx), not this
+	// delivery.
 	Unhealthy bool
 	// Arrived says that the target may have accepted it although Outcome is not
 	// Delivered: the answer was lost or late.

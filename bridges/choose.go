@@ -18,7 +18,7 @@ type Event struct {
 	Params           []byte
 }
 
-// Chosen is an event that a subscription wants to hear of, or a marker.
+// Chosen is an event that a subscription chooses, or a marker.
 type Chosen struct {
 	Event
 	Header notify.Header
@@ -90,8 +90,8 @@ func (s *Subscription) Choose(e Event) (*Chosen, error) {
 	return c, nil
 }
 
-// ChosenAs makes of an event again what it was chosen as before, whatever a subscription
-// chooses by now.
+// ChosenAs makes a Chosen of an event with the type that it was chosen as before, even if
+// its subscription has changed since.
 func ChosenAs(e Event, as EventType) (*Chosen, error) {
 	c := &Chosen{Event: e, Type: as, Marker: e.Method == notify.StreamRewind}
 	if err := json.Unmarshal(e.Params, &c.Header); err != nil {
@@ -103,8 +103,8 @@ func ChosenAs(e Event, as EventType) (*Chosen, error) {
 	return c, nil
 }
 
-// groupOf returns the group of the subscription in which the event may be; "" for
-// none. Most items are no questions, and are seen to be none without decoding.
+// groupOf returns the group of the subscription to which the event may belong; "" = none.
+// Most items are not questions, which is found out without decoding them.
 func (s *Subscription) groupOf(e Event) On {
 	for _, on := range s.On {
 		for _, m := range methodsOf[on] {
@@ -144,8 +144,8 @@ func (c *Chosen) decodeBody() error {
 }
 
 // accepted reports whether the event is the accepted end of a turn, if the rows
-// agree with it. An end that is reviewed is none, whatever has become of the
-// review: turn/reviewed is.
+// agree with it. An end that is reviewed is not the accepted one, whatever the verdict:
+// turn/reviewed is.
 func (c *Chosen) accepted() bool {
 	if c.Method == notify.TurnReviewed {
 		return c.Body.ContinuedBy == ""
@@ -174,7 +174,7 @@ func kindOf(content items.Raw) items.Kind {
 	var c struct {
 		Type items.Kind `json:"type"`
 	}
-	_ = json.Unmarshal(content, &c) // content that is none has no kind
+	_ = json.Unmarshal(content, &c) // invalid content has no kind
 	return c.Type
 }
 

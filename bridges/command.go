@@ -31,7 +31,7 @@ func CheckID(field, id string) error {
 
 // CreateBridge makes a bridge. What its kind needs is checked by the kind.
 type CreateBridge struct {
-	BridgeID string  `json:"bridge_id,omitzero"` // "" = it is made
+	BridgeID string  `json:"bridge_id,omitzero"` // "" = the server makes one
 	Kind     Kind    `json:"kind"`
 	OnPause  OnPause `json:"on_pause,omitzero"` // "" = wait
 	Settings
@@ -80,8 +80,8 @@ func (c *UpdateBridge) Check() error {
 	return nil
 }
 
-// RotateSecret gives a bridge new secrets; those that are not given stay. Without one
-// for a webhook, it is made.
+// RotateSecret gives a bridge new secrets; those that are not given stay. The server makes
+// that of a webhook if none is given.
 type RotateSecret struct {
 	BridgeID string `json:"bridge_id"`
 	Secrets
@@ -115,8 +115,8 @@ type BridgeResult struct {
 	Secret string `json:"secret,omitzero"`
 }
 
-// SetSeq implements ledger.Result. seq is that of the bridge's event, by which a
-// result that was stored knows the seqs of its unit.
+// SetSeq implements ledger.Result. seq is that of the bridge's event, from which a stored
+// result computes the other seqs of its unit.
 func (r *BridgeResult) SetSeq(seq int64) {
 	if r.Seq = seq; r.Bridge.UpdatedSeq < 0 {
 		r.Bridge.Settle(firstOf(r.Bridge.UpdatedSeq, seq))
@@ -138,9 +138,9 @@ type TestResult struct {
 	LatencyMs int64  `json:"latency_ms"`
 }
 
-// CreateSubscription makes a subscription, or finds the one of this id.
+// CreateSubscription makes a subscription, or returns the one with this id.
 type CreateSubscription struct {
-	SubscriptionID string      `json:"subscription_id,omitzero"` // "" = it is made
+	SubscriptionID string      `json:"subscription_id,omitzero"` // "" = the server makes one
 	BridgeID       string      `json:"bridge_id"`
 	Target         Target      `json:"target,omitzero"`
 	ThreadID       string      `json:"thread_id,omitzero"` // "" = all threads
@@ -230,7 +230,7 @@ type ChangeSubscription struct {
 // Check checks the command.
 func (c *ChangeSubscription) Check() error { return checkReason(c.Reason, false) }
 
-// ResetSubscription makes a subscription go on after ToSeq.
+// ResetSubscription makes a subscription continue after ToSeq.
 type ResetSubscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	ToSeq          *int64      `json:"to_seq"`

@@ -21,7 +21,7 @@ const (
 	Suppress  Decision = "suppress"
 	Supersede Decision = "superseded"
 	Mismatch  Decision = "mismatch"
-	// GiveUp is of a stored delivery of which nothing can be sent any more.
+	// GiveUp: nothing of a stored delivery can be sent any more.
 	GiveUp Decision = "dead"
 )
 
@@ -89,9 +89,8 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 	return Verdict{Decision: Deliver}, nil
 }
 
-// DecideAnew is Decide for a delivery that was to be sent when it was decided: what
-// may have changed since. It reads little, because the transaction of each attempt
-// calls it.
+// DecideAnew is Decide for a delivery that Decide has chosen to send: it looks only at what
+// may have changed since. It reads little, because the transaction of each attempt calls it.
 func DecideAnew(tx ledger.Tx, b *Bridge, d *Delivery) (Verdict, error) {
 	again := *d
 	if d.EventType == TypeFinal {
@@ -145,9 +144,8 @@ func decideTakeBack(tx ledger.Reader, d *Delivery) (Verdict, error) {
 	return Verdict{Suppress, ReasonUnshown}, nil
 }
 
-// TakenBack returns what the subscription was sent, or may have been sent, and a
-// marker supersedes: deliveries before the marker whose try it was the first to
-// supersede.
+// TakenBack returns the deliveries that a marker supersedes and that were sent, or may have
+// been: those before the marker whose try no earlier marker has superseded.
 func TakenBack(tx ledger.Reader, subscriptionID string, marker notify.Header) (list []*Delivery, err error) {
 	hidden := map[[2]any]*turns.Step{}
 	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, marker.TurnID}}, func(v ledger.Values) error {

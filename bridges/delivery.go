@@ -117,8 +117,8 @@ type Try struct {
 	Answer    string      `json:"answer,omitzero"`
 }
 
-// DeliveryID is the identity of a delivery: the same for an event and a
-// subscription, whatever is tried how often.
+// DeliveryID is the identity of a delivery. It depends on the subscription and the event
+// only, not on attempts.
 func DeliveryID(subscriptionID string, seq int64) string {
 	return fmt.Sprintf("notif:%s:%d", subscriptionID, seq)
 }
@@ -173,8 +173,8 @@ func (d *Delivery) Supersede(now time.Time) { d.settle(StateSuperseded, "", now)
 // Kill gives the delivery up.
 func (d *Delivery) Kill(reason string, now time.Time) { d.settle(StateDead, reason, now) }
 
-// SaysWhatFails reports whether an event says that the delivery failed. Not of a
-// delivery of such an event: no delivery causes itself.
+// SaysWhatFails reports whether a failure of the delivery makes an event. The failure of a
+// delivery of such an event makes none, so that deliveries cannot cause each other for ever.
 func (d *Delivery) SaysWhatFails() bool { return !strings.HasPrefix(d.Method, "delivery/") }
 
 // Event is the body of an event about the delivery.
@@ -200,7 +200,7 @@ func (d *Delivery) Begin(now time.Time) {
 	}
 }
 
-// Unbegin takes back the beginning of an attempt that was not made.
+// Unbegin undoes Begin for an attempt that was not made.
 func (d *Delivery) Unbegin() {
 	d.Attempts--
 	d.Arrived = d.before
@@ -208,8 +208,8 @@ func (d *Delivery) Unbegin() {
 }
 
 // Finish notes the end of the attempt that began last: the delivery is settled,
-// or waits for the next attempt. random is between 0 and 1. What the slots show is
-// for the caller to note.
+// or waits for the next attempt. random is between 0 and 1. The caller notes what the
+// slots show.
 func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 	if n := len(d.Tries); n > 0 {
 		t := &d.Tries[n-1]
@@ -256,8 +256,8 @@ func (d *Delivery) Shown() bool {
 	return d.State == StateDelivered || d.Arrived || slices.ContainsFunc(d.Tries, func(t Try) bool { return t.Outcome == Delivered })
 }
 
-// Reduce removes what only reads of a delivery need. What a retry needs to take the
-// delivery back stays.
+// Reduce removes what only reads of a delivery need. What is needed to supersede its message
+// after a retry stays.
 func (d *Delivery) Reduce() { d.Arrived, d.Body, d.Tries, d.Reason = d.Shown(), nil, nil, reduced }
 
 // Reduced reports whether only that is left: reads no longer return the delivery.

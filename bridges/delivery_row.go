@@ -81,8 +81,8 @@ var attemptTable = ledger.NewTable(ledger.Table{
 	Unique:  ledger.ErrStale,
 })
 
-// begun is a stored delivery of which an attempt has begun. Nothing else of it is
-// written, because half of all writes are these.
+// begun is a stored delivery whose attempt has begun. Only the columns that this changes are
+// written, because half of all writes are of this kind.
 type begun struct{ *Delivery }
 
 // Table implements ledger.Row.
@@ -97,7 +97,8 @@ func (d begun) Values(int64) (ledger.Values, error) {
 	return v, nil
 }
 
-// BegunRow is the row that stores that an attempt has just begun. The delivery is stored.
+// BegunRow is the row that stores that an attempt has just begun. The delivery must be stored
+// already.
 func (d *Delivery) BegunRow() ledger.Row {
 	if _, before := d.underWay(); len(before) > 0 && before[len(before)-1].Outcome == "" { // of before a crash
 		return d
@@ -183,8 +184,8 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 	}, nil
 }
 
-// ReadDelivery makes a delivery, without Body, of its columns. One whose details cannot be read is Damaged: it must not keep
-// others from being read.
+// ReadDelivery makes a delivery, without Body, of its columns. If its details cannot be read
+// it is Damaged, so that the others can still be read.
 func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	d := &Delivery{
 		SubscriptionID: v.Text(0), Seq: v.Int(1), BridgeID: v.Text(2), Generation: v.Int(3), EventType: EventType(v.Text(4)), Method: v.Text(5),

@@ -1,5 +1,5 @@
-// Package bridges owns the rules of delivery to where people are: what a bridge,
-// a subscription, a delivery and a message are, which events of the log become a
-// delivery, and what is sent. It is pure: it starts nothing and sends nothing.
-// bridges/kinds sends, bridges/dispatch decides when.
+// Package bridges owns the rules of delivery to people: what a bridge, a subscription, a
+// delivery and a message are, which events of the log become a delivery, and what is
+// sent. It starts nothing and sends nothing: bridges/kinds sends, bridges/dispatch
+// decides when.
 package bridges

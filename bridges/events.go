@@ -5,9 +5,9 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Events are the events of bridges, subscriptions and deliveries. They are of the
-// whole log, because the thread that they are about may have closed. They change no
-// rows that a rebuild makes: see docs/decisions.md.
+// Events are the events of bridges, subscriptions and deliveries. They belong to the whole
+// log, because their thread may have closed. They change no rows that a rebuild makes: see
+// docs/decisions.md.
 var Events = []ledger.EventType{
 	ledger.Event[BridgeEvent](notify.BridgeCreated, ledger.OfLog, nil, "A bridge was created, or came into the configuration."),
 	ledger.Event[BridgeEvent](notify.BridgeUpdated, ledger.OfLog, nil, "A bridge was changed."),

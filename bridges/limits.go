@@ -24,7 +24,7 @@ const (
 	MaxMethods     = 32       // of a subscription
 	MaxTests       = 8        // bridge/test at the same time: each may run a program
 
-	// MaxWait is the longest time for which a target can ask to be left alone.
+	// MaxWait is the longest time for which a target can ask the server to wait.
 	MaxWait = 24 * time.Hour
 
 	// KeepDeleted is how long a deleted subscription and its cursor can be read, and
@@ -34,8 +34,8 @@ const (
 	// The details of deliveries are kept this long after their end.
 	KeepDelivered = 7 * 24 * time.Hour
 	KeepDead      = 30 * 24 * time.Hour
-	// KeepMessages is how long it is remembered, after the end of its turn, what
-	// the target shows: until then a retry takes it back.
+	// KeepMessages is how long the messages of a target are remembered after the end of their
+	// turn: until then a retry can supersede them.
 	KeepMessages = 30 * 24 * time.Hour
 )
 
@@ -47,7 +47,7 @@ var retries = []time.Duration{
 }
 
 const (
-	maxRefusals = 3   // other 4xx: the target will not change its mind
+	maxRefusals = 3   // other 4xx: the target would refuse further attempts too
 	asideAfter  = 4   // failures after which other turns no longer wait for a delivery
 	maxFailDays = 5   // days with failures and without a success, after which a bridge is disabled
 	spread      = 0.2 // retries of many deliveries do not come at once

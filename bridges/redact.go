@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Redacted is what stands for a secret that was removed from a text.
+// Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
 // Forms of secrets that are recognised wherever they are in a text.
@@ -40,7 +40,7 @@ var (
 // of services, credentials after "Bearer", passwords in URLs, and the values of
 // members whose name says that they are secret. It is best effort: a secret without
 // a known form or name stays. It is meant for texts that leave the server, before
-// they are cut. What it returns it leaves as it is.
+// they are cut. It is idempotent.
 func Redact(s string) string {
 	s = privateKey.ReplaceAllString(s, Redacted)
 	s = slackURL.ReplaceAllString(s, "${1}"+Redacted)
@@ -61,8 +61,8 @@ func Redact(s string) string {
 	})
 }
 
-// looksRandom reports whether a word is rather a credential than prose: it is long,
-// or has something else than letters.
+// looksRandom reports whether a word looks like a credential and not like prose: it is long,
+// or has other characters than letters.
 func looksRandom(word string) bool {
 	return len(word) >= 20 || strings.ContainsAny(word, "0123456789_+/=~")
 }

@@ -35,8 +35,8 @@ type Material struct {
 	Title      string
 	Turn       *turns.Turn // of a reviewed end; else nil
 	Supersedes []string
-	// ConsoleURL is the address of the console, without a slash at the end; "" = nobody
-	// has said how browsers reach it, and there is no link.
+	// ConsoleURL is the address of the console, without a slash at the end; "" = unknown, so
+	// there is no link.
 	ConsoleURL string
 }
 
@@ -86,8 +86,8 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 	return e
 }
 
-// link is the address at which the console shows what an event is about; "" = none. An
-// event of an inbox leads to the inbox: the thread of a person's has nothing else.
+// link is the address at which the console shows what an event is about; "" = none. An event
+// of an inbox links to the inbox, because the thread of a mailbox shows nothing else.
 func link(console string, c *Chosen) string {
 	if console == "" || c.ThreadID == "" {
 		return ""
@@ -190,8 +190,8 @@ func bounded(v jsontext.Value) jsontext.Value {
 }
 
 // oneLine makes text one line without control characters and secrets, cut at a
-// character. Secrets are looked for after escape sequences are gone, which may part
-// one, and before the cut.
+// character. Secrets are removed after escape sequences, which may split a secret, and
+// before the cut.
 func oneLine(s string, maxBytes int) string {
 	return cutText(Redact(sanitize.Line(s, len(s)+1)), maxBytes)
 }

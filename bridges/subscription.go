@@ -42,7 +42,7 @@ const (
 )
 
 // Subscription sends the news of one thread, or of all, through one bridge to one
-// target. It has no position: that is its cursor.
+// target. Its position is in its cursor.
 type Subscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	BridgeID       string      `json:"bridge_id"`
@@ -122,8 +122,8 @@ func (s *Subscription) Followed() []string {
 	return slices.Compact(methods)
 }
 
-// SaysWhatFails reports whether an event says that events were lost for the
-// subscription. Not if it chooses only such events: no delivery causes itself.
+// SaysWhatFails reports whether lost events of the subscription make an event. They make none
+// if it chooses only such events, so that deliveries cannot cause each other for ever.
 func (s *Subscription) SaysWhatFails() bool {
 	return len(s.On) > 0 || slices.ContainsFunc(s.Methods, func(m string) bool { return !strings.HasPrefix(m, "delivery/") })
 }

@@ -18,7 +18,7 @@ type attempt struct {
 	delivery   *bridges.Delivery // as committed
 	channel    bridges.Channel
 	out        *bridges.Outgoing
-	shown      []*bridges.Delivery // by slot: the delivery whose message it shows, or of a take-back which it takes back; nil = none
+	shown      []*bridges.Delivery // by slot: the delivery whose message it shows; for a take-back, the one that it takes back; nil = none
 	begun      time.Time           // when it was decided
 	fence      *stillTrue
 	generation int64 // of the subscription when it began
@@ -37,7 +37,7 @@ type stillTrue struct {
 
 // Check implements ledger.Fence.
 func (f *stillTrue) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
-	f.verdict = bridges.Verdict{} // that of a transaction that was rolled back says nothing
+	f.verdict = bridges.Verdict{} // the verdict of a transaction that was rolled back does not count
 	if f.d.Arrived || f.d.Forced {
 		return nil, nil
 	}
@@ -79,8 +79,8 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 	return nil
 }
 
-// prepare makes what is sent. rewritten says that its body has changed: the log was
-// restored since, and it is another delivery to its receiver.
+// prepare makes what is sent. rewritten says that the body has changed because the log was
+// restored since: to its receiver it is another delivery.
 func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridges.Verdict, err error) {
 	d := a.delivery
 	giveUp := bridges.Verdict{Decision: bridges.GiveUp, Reason: bridges.ReasonRender}
@@ -175,7 +175,7 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// waitOf is how long a target that asks to wait is left alone.
+// waitOf is how long to wait for a target that asks for it.
 func waitOf(r bridges.Result) time.Duration {
 	const unknown = 30 * time.Second
 	if r.RetryAfter <= 0 {

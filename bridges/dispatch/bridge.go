@@ -16,7 +16,7 @@ import (
 type bridge struct {
 	outlet
 	mu      sync.Mutex // held while its row is changed
-	deleted bool       // its row is no longer there, or is that of another bridge; guarded by mu
+	deleted bool       // the bridge was deleted, and its row may be that of a new one; guarded by mu
 	row     atomic.Pointer[bridges.Bridge]
 	channel atomic.Pointer[bridges.Channel] // nil: it cannot be opened
 }

@@ -77,8 +77,8 @@ func (s *Service) BridgeCreate(ctx context.Context, c bridges.CreateBridge) (bri
 }
 
 // dropUnnamed removes the secrets that were written for a commit that was refused with
-// err. Where nobody knows whether it was committed, they stay: the next start removes
-// them if no row names them.
+// err. If it is unknown whether it was committed, they stay: the next start removes them if
+// no row names them.
 func (s *Service) dropUnnamed(row *bridges.Bridge, err error) {
 	if errors.Is(err, ledger.ErrStorageFailed) {
 		return
@@ -331,7 +331,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 	return r, nil
 }
 
-// BridgeTest sends a message that says that it is a test, once. Errors:
+// BridgeTest sends a test message, once. Errors:
 // bridges.ErrBridgeNotFound, *turns.InvalidError for a target that does not fit,
 // bridges.ErrTesting.
 func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Target) (bridges.TestResult, error) {

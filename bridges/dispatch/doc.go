@@ -2,11 +2,10 @@
 // subscriptions and deliveries, follows the log for each subscription, and sends.
 //
 // Each subscription has a lane, which takes one step at a time: it takes events
-// from the log and stores what they become (take.go), begins the attempt of its
-// oldest delivery that is due (attempt.go), or carries out a command. The places
-// for attempts are shared (places.go), so that a target that hangs delays its own
-// bridge only. A lane without work has no goroutine, reads nothing and writes
-// nothing.
+// from the log and stores their deliveries (take.go), begins and ends a round of
+// attempts (round.go), or carries out a command. Lanes share the places for attempts
+// (places.go), so that a target that hangs delays only its own bridge. A lane without
+// work has no goroutine, reads nothing and writes nothing.
 //
 // What is sent, and whether, is decided by package bridges; how, by bridges/kinds.
 package dispatch

@@ -26,7 +26,7 @@ type lane struct {
 	out    *outlet // of the bridge
 
 	inLine  bool // it waits for a place; guarded by places.mu, as is failing
-	failing int  // how many of its places count as those of failing bridges: it may get one before it has given back another
+	failing int  // how many of its places count as those of failing bridges; it may get a place before it has given back the last one
 
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.
@@ -126,7 +126,7 @@ func (l *lane) kick() {
 			l.throttled = false
 			l.follower.Release()
 		} else {
-			look = time.Second // the room is that of other lanes
+			look = time.Second // other lanes make room, and do not say so
 		}
 	}
 	if l.caughtUp != 0 && l.position() >= l.caughtUp {
@@ -232,7 +232,7 @@ func draft(u *ledger.Unit, method string, now time.Time, body any) {
 	})
 }
 
-// setState commits a new state of the subscription that the server has chosen.
+// setState commits a state of the subscription that the server has set itself.
 // l.mu is held.
 func (l *lane) setState(state bridges.State, reason, method string) error {
 	now := l.s.now()
@@ -253,7 +253,7 @@ func (l *lane) setState(state bridges.State, reason, method string) error {
 	return nil
 }
 
-// dropOpen forgets what the lane has open: it is deleted. l.mu is held.
+// dropOpen forgets the open deliveries of a deleted lane. l.mu is held.
 func (l *lane) dropOpen() {
 	for _, d := range l.open {
 		l.s.bodies.Add(-int64(len(d.Body)))

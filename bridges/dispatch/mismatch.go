@@ -31,7 +31,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 		return err
 	}
 	if len(page.Events) == 0 || page.Events[0].Seq != d.Seq {
-		return nil // the log no longer has it: skip and reset are left
+		return nil // the log no longer has the event: only skip and reset can settle it
 	}
 	c, err := bridges.ChosenAs(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params}, d.EventType)
 	if err != nil {

@@ -74,7 +74,7 @@ func (o opening) bridge(b *bridge, row *bridges.Bridge, configured bool) error {
 	return nil
 }
 
-// configure takes a bridge in that the configuration has.
+// configure creates or updates a bridge of the configuration.
 func (o opening) configure(id string, c Configured) error {
 	s := o.s
 	b := s.known.bridges[id]

@@ -66,7 +66,7 @@ func (p *places) want(l *lane) {
 	p.give()
 }
 
-// tryTake takes a place for a lane at once, if nobody waits for it.
+// tryTake takes a place for a lane at once, if no other lane waits for it.
 func (p *places) tryTake(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *places) done(l *lane) {
 	p.give()
 }
 
-// keep lets a lane use its place for another round, if nobody waits for one.
+// keep lets a lane use its place for another round, if no other lane waits for one.
 func (p *places) keep(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,8 +175,8 @@ func (p *places) take(l *lane) {
 	p.work.Add(1)
 }
 
-// recovered counts a place of the lane no longer as that of a failing bridge, if one
-// counts so. p.mu is held.
+// recovered stops counting one place of the lane as that of a failing bridge. It reports
+// false if none counts so. p.mu is held.
 func (p *places) recovered(l *lane) bool {
 	if l.failing == 0 {
 		return false

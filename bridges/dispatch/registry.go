@@ -38,8 +38,8 @@ func (r *registry) lane(id string) *lane {
 	return r.lanes[id]
 }
 
-// leave says that an attempt of a deleted subscription is under way. It returns what is
-// given to left when that has ended.
+// leave says that an attempt of a deleted subscription is under way. Pass the result to left
+// when the attempt has ended.
 func (r *registry) leave(id string) chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

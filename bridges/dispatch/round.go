@@ -18,8 +18,8 @@ import (
 // Bounds of a round.
 const (
 	maxRound = 16
-	// roundTime is how long after its beginning a round makes further attempts: what
-	// was decided then is still true.
+	// roundTime is how long after its beginning a round makes further attempts: the older a
+	// decision is, the more may have changed since.
 	roundTime = 50 * time.Millisecond
 )
 
@@ -65,8 +65,8 @@ func (r *round) drop(n int) {
 	r.attempts = r.attempts[:len(r.attempts)-n]
 }
 
-// names reports whether the round has an attempt that was not made, of a turn that
-// these events are of.
+// names reports whether the round has an attempt that was not made yet and that is of a turn
+// of these events.
 func (r *round) names(list []*taken) bool {
 	if r == nil {
 		return false
@@ -159,9 +159,9 @@ func (l *lane) start(r *round) {
 	}
 }
 
-// beginIn adds the beginning of attempts to a unit: of the first ones of the list of
-// which something can be sent. Without a round the verdict says what to do with the
-// first one instead; Deliver means that nothing can be sent now. l.mu is held.
+// beginIn adds the beginning of attempts to a unit, for as many deliveries from the beginning
+// of the list as can be sent. Without a round the verdict says what to do with the first one
+// instead; Deliver means that nothing can be sent now. l.mu is held.
 func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Delivery, now time.Time) (*round, bridges.Verdict, error) {
 	channel := l.bridge.channel.Load()
 	if channel == nil {
@@ -270,10 +270,9 @@ func (l *lane) send(r *round) {
 	}
 }
 
-// finish commits the results of a round. What was received is not sent again because it
-// cannot be committed: it is committed later, and meanwhile the lane sends nothing
-// else. With goOn it returns the next round, if something is due, which has begun in
-// the same commit.
+// finish commits the results of a round. Receipts that cannot be committed are committed
+// later, and the lane sends nothing else until then, so nothing is sent twice. With goOn the
+// next round begins in the same commit, if something is due; finish returns it.
 func (l *lane) finish(r *round, goOn bool) *round {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -319,7 +318,7 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 		d := *a.delivery
 		u.Rows = append(u.Rows, &d)
 		d.Finish(a.result, a.began, a.ended, l.s.cfg.Random())
-		if a.generation < l.sub.Generation { // what is above a cursor that was reset is decided again: this was it
+		if a.generation < l.sub.Generation { // the subscription was reset meanwhile, and the delivery is decided again
 			d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
 		}
 		others, err := a.show(l.s, u, &d)
@@ -408,8 +407,8 @@ func (l *lane) learn(a *attempt) {
 	}
 }
 
-// goOn adds the beginning of the lane's next attempts to the unit with the receipts of
-// the ones before, if nothing is in their way: that saves a commit.
+// goOn adds the beginning of the lane's next attempts to the unit with the receipts of the
+// ones before, if they can be made at once: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
 	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
 		return nil, nil

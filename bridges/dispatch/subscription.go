@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// SubscriptionCreate makes a subscription, or finds the one of this id. Errors:
+// SubscriptionCreate makes a subscription, or returns the one with this id. Errors:
 // *turns.InvalidError, bridges.ErrBridgeNotFound, bridges.ErrMoved,
 // bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
@@ -61,7 +61,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			next, after = old.Clone(), old.ScannedSeq
 		} else {
 			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, Generation: 1, FromSeq: first}, first
-			if c.From == nil { // it is asked for, however old it is
+			if c.From == nil { // the client wants the newest turn, however old it is
 				next.AcceptedThrough = s.cfg.Head()
 			}
 		}
@@ -237,7 +237,7 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bri
 		view.Subscription = *next
 		scanned := view.Cursor.ScannedSeq
 		if moves := method == notify.SubscriptionReset || method == notify.SubscriptionSkipped; moves && next.Generation != l.sub.Generation {
-			scanned = e.ToSeq // it goes on there
+			scanned = e.ToSeq // it continues there
 		}
 		view.Cursor = cursor
 		view.Cursor.ScannedSeq = scanned
@@ -253,7 +253,7 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bri
 	return r, nil
 }
 
-// replayOr returns the result that the key has given before, else the error.
+// replayOr returns the result that is stored with the key, else the error.
 func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherwise error) (R, error) {
 	r, ok, err := ledger.Replay[R, P](log, key)
 	if err == nil && !ok {
@@ -339,8 +339,8 @@ func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscr
 		})
 }
 
-// SubscriptionReset makes a subscription go on after a seq, in a new generation: what
-// it has sent since is sent again under the same ids. Errors:
+// SubscriptionReset makes a subscription continue after a seq, in a new generation: what it
+// has sent since is sent again with the same ids. Errors:
 // bridges.ErrSubscriptionNotFound, bridges.ErrAhead.
 func (s *Service) SubscriptionReset(ctx context.Context, c bridges.ResetSubscription) (bridges.SubscriptionResult, error) {
 	if *c.ToSeq > s.cfg.Head() {
@@ -393,7 +393,7 @@ func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscripti
 		})
 }
 
-// moveTo makes a subscription go on after a seq. Deliveries up to it that are not
+// moveTo makes a subscription continue after a seq. Deliveries up to it that are not
 // settled are given up; later ones are decided again.
 func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string, to int64, reason string,
 	cursorOf func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor) (bridges.SubscriptionResult, error) {

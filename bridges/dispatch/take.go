@@ -127,8 +127,7 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		if len(u.Rows) == 0 {
 			return n, nil
 		}
-		// The attempt of the first begins in the same commit, if nothing is in its
-		// way.
+		// The first attempt begins in the same commit, if it can be made at once.
 		var begun *round
 		if first && n == len(events) {
 			if begun = l.beginWith(ctx, fresh); begun != nil {
@@ -169,8 +168,8 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 	}
 }
 
-// choose is Subscription.Choose. An event of which nothing can be made is chosen
-// with an error, and ends dead: it must not keep others from being delivered.
+// choose is Subscription.Choose. An event that cannot be decoded is chosen with an error and
+// becomes a dead delivery, so that the others are still delivered.
 func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 	ev := bridges.Event{Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, Params: e.Params}
 	defer func() {
@@ -185,8 +184,8 @@ func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 	return l.sub.Choose(ev)
 }
 
-// room holds the lane if too much waits. While its bridge delivers, it goes on when
-// there is room; otherwise a client decides.
+// room holds the lane if too much waits. While its bridge delivers, it continues when there
+// is room; otherwise a client decides.
 func (l *lane) room(list []*taken) error {
 	now, last := l.s.now(), list[len(list)-1].chosen
 	if last.Seq > l.sub.AcceptedThrough {
@@ -350,9 +349,9 @@ func (t *taken) decide(tx ledger.Reader, row *bridges.Bridge, d *bridges.Deliver
 	return nil
 }
 
-// decideAgain decides about open deliveries of turns that may not be sent any more:
-// what nobody has received need not wait for its attempt to end. It returns changed
-// copies. Mismatches are looked at by rejudge.
+// decideAgain decides again about open deliveries of turns, because a superseded one that was
+// not sent yet need not wait for an attempt. It returns changed copies. rejudge looks at
+// mismatches.
 func (l *lane) decideAgain(tx ledger.Reader, row *bridges.Bridge, of map[string]bool, now time.Time) (list []*bridges.Delivery, err error) {
 	if l.sub.Order == bridges.OrderStrict {
 		return nil, nil // in their order
@@ -374,7 +373,7 @@ func (l *lane) decideAgain(tx ledger.Reader, row *bridges.Bridge, of map[string]
 	return list, nil
 }
 
-// fill makes what is sent. A delivery of which nothing can be made is dead.
+// fill makes what is sent. If that fails, the delivery is dead.
 func (l *lane) fill(t *taken, now time.Time) {
 	d := t.delivery
 	if t.existing && d.Body != nil {
@@ -407,8 +406,8 @@ func settle(d *bridges.Delivery, v bridges.Verdict, now time.Time) {
 	}
 }
 
-// draftDead adds delivery/dead, unless the delivery is of such an event: no delivery
-// causes itself.
+// draftDead adds delivery/dead, unless the delivery is of such an event: see
+// Delivery.SaysWhatFails.
 func (l *lane) draftDead(u *ledger.Unit, d *bridges.Delivery, now time.Time) {
 	if d.SaysWhatFails() {
 		draft(u, notify.DeliveryDead, now, d.Event())

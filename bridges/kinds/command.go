@@ -37,7 +37,7 @@ func newCommand(c Config, records *process.Records) *command {
 	return &command{command: c.Command, timeout: cmp.Or(c.Timeout, commandTime), records: records}
 }
 
-// Edits is false: what the program does with Supersedes is its own business.
+// Edits is false: the program gets Supersedes and decides itself what to do with it.
 func (*command) Edits() bool { return false }
 
 // Send runs the program once. No process of it is left when Send returns.
@@ -64,7 +64,7 @@ func (c *command) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result 
 	state := group.End()
 	group.Stdout.Drain()
 	group.Stderr.Drain()
-	group.Stdin.Close() // wakes the writer, if nobody has read; a second close fails harmlessly
+	group.Stdin.Close() // wakes the writer, if the program has not read; a second close fails harmlessly
 	background.Wait()
 	group.Stdout.Close()
 	group.Stderr.Close()

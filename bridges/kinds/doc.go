@@ -9,11 +9,11 @@
 //	func (c *Client) SetOwn(listeners []netip.AddrPort)
 //	func (c *Client) Close()
 //
-// What the package promises: it connects to no address that is not allowed, looked
-// up or redirected, and never to the server itself; an attempt ends in time,
-// whatever the target does; no result has a secret or an address; what is shown to
-// people is text, whatever the agent has written. It starts nothing that outlives a
-// call of Send but idle connections, which Client.Close closes.
+// What the package promises: it connects to allowed addresses only, also after a look-up,
+// and never to the server itself; it follows no redirects; an attempt ends in time, whatever
+// the target does; no result has a secret or an address; what an agent has written is shown
+// to people as text. Nothing that it starts outlives a call of Send, except idle
+// connections, which Client.Close closes.
 //
 // A message is changed, removed and found again by the RemoteID of its slot, which
 // only its kind can read. It also names messages that should have been removed and

@@ -64,8 +64,8 @@ type gitHubCall struct {
 	shown string
 }
 
-// comment is the text of a comment. What is not ours is in code, where GitHub makes
-// no mentions, references, links or markup of it. The only link is to the console.
+// comment is the text of a comment. Text of agents and users is in code, where GitHub makes
+// no mentions, references, links or markup. The only link is to the console.
 func comment(e *bridges.Envelope) string {
 	m := describe(e)
 	head := "**" + m.what + "**"
@@ -201,7 +201,7 @@ func (c *gitHubCall) post(slot bridges.Slot) (string, bridges.Result) {
 	if r.Outcome != bridges.Delivered {
 		return "", r
 	}
-	id := firstID(got.body) // the whole comment comes back behind it
+	id := firstID(got.body) // the answer may be cut off after the id, because it has the whole comment
 	if id <= 0 {
 		return "", unread(r)
 	}

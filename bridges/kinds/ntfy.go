@@ -75,7 +75,7 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	for i, slot := range o.Slots {
 		p.SequenceID, p.Priority = cmp.Or(slot.RemoteID, slot.Key), m.urgency
 		if !slot.Post {
-			p.Priority = quiet // a change is no reason to ring
+			p.Priority = quiet // a changed message needs no sound
 		}
 		if r = n.publish(a, p); r.Outcome != bridges.Delivered {
 			break

@@ -14,10 +14,10 @@ import (
 // ErrNoProgram says that the program of a bridge is not there.
 var ErrNoProgram = errors.New("no_program")
 
-// Reach connects to where a bridge sends, with TLS where it does, and sends nothing.
-// It may connect where the bridge may. Of a bridge that runs a program it looks for
-// the program. The error is one word, as in bridges.Result, and has no address.
-// Secrets are not needed, except for the webhook_url of Slack.
+// Reach connects to the target of a bridge, with TLS if the bridge uses it, and sends
+// nothing. It may connect where the bridge may. For a bridge that runs a program it looks
+// for the program. The error is one word, as in bridges.Result, and has no address. Secrets
+// are not needed, except for the webhook_url of Slack.
 func (c *Client) Reach(ctx context.Context, config Config) error {
 	var text string
 	switch config.Kind {

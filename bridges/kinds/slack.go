@@ -28,13 +28,13 @@ const maxSlack = 2000
 // (https://docs.slack.dev/reference/methods/chat.postMessage#errors).
 var slackErrors = map[string]bridges.Outcome{
 	"ratelimited": bridges.Wait, "rate_limited": bridges.Wait, "message_limit_exceeded": bridges.Wait,
-	// Nothing will be accepted there again before a person changes something. Its
-	// incoming webhooks answer 410 to the first.
+	// Slack accepts nothing there again before a person changes something. An incoming
+	// webhook answers 410 for the first of these.
 	"is_archived": bridges.Gone, "account_inactive": bridges.Gone, "token_revoked": bridges.Gone,
 	// The request may have been carried out in part.
 	"internal_error": bridges.Failed, "fatal_error": bridges.Failed, "service_unavailable": bridges.Failed, "request_timeout": bridges.Failed,
 	"team_added_to_org": bridges.Failed, "org_login_required": bridges.Failed,
-	// Refused, and worth a name in a result.
+	// Refused, and named in a result, because the name helps.
 	"channel_not_found": bridges.Refused, "not_in_channel": bridges.Refused, "invalid_auth": bridges.Refused, "not_authed": bridges.Refused,
 	"token_expired": bridges.Refused, "missing_scope": bridges.Refused, "no_permission": bridges.Refused, "access_denied": bridges.Refused,
 	"restricted_action": bridges.Refused, "restricted_action_read_only_channel": bridges.Refused, "msg_too_long": bridges.Refused,

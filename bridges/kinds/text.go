@@ -187,8 +187,8 @@ func (m *message) add(label, value string) {
 	}
 }
 
-// toType is what to do in a terminal; "" if there is no id, or one that is no id, or
-// that a shell would take for something else.
+// toType is the command to type in a terminal; "" without a valid id, or if a shell would
+// interpret the id.
 func toType(what, verb, id string) string {
 	if len(id) > 80 || !typedID.MatchString(id) {
 		return ""
@@ -201,9 +201,9 @@ var typedID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 // linkLabel is what a person sees of a link.
 const linkLabel = "Open it in the console"
 
-// consoleLink is the form of links into the console. The server has made the link, of its
-// configuration and an id; this keeps it one whatever a stored envelope has, and free of
-// characters that mean something at a target.
+// consoleLink is the form of links to the console. The server makes them of its configuration
+// and an id. The form is checked again because a stored envelope may have anything, and so
+// that no character has a meaning at a target.
 var consoleLink = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/%\[\]-]{1,256}/#/(thread|inbox)/[A-Za-z0-9._~%-]{1,200}$`)
 
 // plain lays a message out for targets without markup, in at most n bytes: title
@@ -228,7 +228,7 @@ func (m *message) plain(n int, escape func(string) string) (title, body string) 
 	return title, strings.TrimSpace(shorten(body, n-len(tail)) + tail)
 }
 
-// cutMark says that a text is not all of it.
+// cutMark says that a text was shortened.
 const cutMark = "\n… (shortened)"
 
 // shorten cuts a text to at most n bytes, and says so. It cuts no escape such as
@@ -263,9 +263,9 @@ func lines(s string) string {
 	return strings.Trim(strings.Join(all, "\n"), "\n")
 }
 
-// visible removes what cannot be seen and changes how the rest is shown: escape
-// sequences, controls, directions of writing, characters without width, and bytes that
-// are no text. What separates words becomes a space.
+// visible removes invisible characters that change how the rest is shown: escape sequences,
+// control characters, directions of writing, characters without width, and invalid bytes.
+// What separates words becomes a space.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -281,7 +281,7 @@ func visible(s string) string {
 }
 
 // unlinked breaks what programs take for addresses, by a character without width:
-// "https://", "www." and names such as "evil.example"; also "main.go", which is one.
+// "https://", "www." and names such as "evil.example"; also "main.go", which looks like one.
 func unlinked(s string) string {
 	s = strings.NewReplacer("://", ":"+gap+"//", "@", "@"+gap, "mailto:", "mailto"+gap+":", "tel:", "tel"+gap+":").Replace(s)
 	var b strings.Builder
@@ -295,7 +295,7 @@ func unlinked(s string) string {
 	return b.String()
 }
 
-// gap is a place at which a line may break, which is not seen.
+// gap is an invisible place at which a line may break.
 const gap = "\u200b"
 
 func isNameRune(r rune) bool {

@@ -133,7 +133,7 @@ func (s *Store) Write(bridge string, generation int64, secret []byte) error {
 }
 
 func (s *Store) write(temp, name string, secret []byte) error {
-	if err := s.unlink(temp); err != nil { // of a crash; its rights may be others
+	if err := s.unlink(temp); err != nil { // a crash has left it, perhaps with other permissions
 		return err
 	}
 	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
