@@ -118,12 +118,12 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 	return out, b.rows.err
 }
 
-// unackedItems counts what entries have that is not acknowledged. It reads the items of
-// each digest once, however many of its snapshots are asked about.
+// unackedItems counts the items of entries that are not acknowledged. It reads the items of
+// each digest once, however many of its snapshots are counted.
 type unackedItems struct {
 	rows    *view
 	digests map[int64][]int64 // seqs of the posted items of a digest, the newest first
-	reached map[int64]int     // by digest: how many of them the entries reach that were asked about
+	reached map[int64]int     // by digest: how many of them the counted entries reach
 	items   map[int64]bool    // seqs of items that belong to no digest
 }
 
@@ -155,7 +155,7 @@ func (u *unackedItems) any(e *Entry) bool {
 	return n > 0
 }
 
-// total is how many items the entries have that were asked about.
+// total is how many such items the counted entries have.
 func (u *unackedItems) total() int {
 	n := len(u.items)
 	for _, of := range u.reached {

@@ -27,15 +27,15 @@ type Unit interface {
 }
 
 // Book is an inbox while one unit of its thread is made. Its methods decide: they
-// read rows, add events, and fold each into copies of the rows. An error leaves
-// the unit without a part of what was asked for. It belongs to one goroutine.
+// read rows, add events, and fold each into copies of the rows. After an error the unit
+// may have a part of the change. It belongs to one goroutine.
 type Book struct {
 	Now      notify.Time
 	Settings Settings
 	Bounds   Bounds
 
-	// RequestedBy is what the events say of who asks for what is decided now: a named
-	// token ("token:" and its name), or "".
+	// RequestedBy is requested_by of the events that are added now: a named token ("token:"
+	// and its name), or "".
 	RequestedBy string
 
 	rows  *view

@@ -28,15 +28,15 @@ type End struct {
 // EndID is the identity of an accepted end.
 func EndID(turnID string, seq int64) string { return turnID + ":" + strconv.FormatInt(seq, 10) }
 
-// EndOf returns what EndID has joined.
+// EndOf is the inverse of EndID.
 func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 	turnID, digits, ok := strings.Cut(nativeID, ":")
 	seq, err := strconv.ParseInt(digits, 10, 64)
 	return turnID, seq, ok && err == nil
 }
 
-// EndItem is the item of the accepted end of a child turn, whose result is r. A wake
-// that tells it is one further in the chain.
+// EndItem is the item of the accepted end of a child turn, whose result is r. The chain of a
+// wake that tells it is one longer: see Chain.
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
 	return Item{

@@ -12,9 +12,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Groups of rows for ledger.State.Rows, beside those of the raw items and the
-// entries of a digest, which are named by its seq: through names the raw items,
-// entries or digests of the thread up to a seq.
+// through names a group of rows for ledger.State.Rows: the raw items, entries or digests
+// of the thread up to a seq. The other groups are those of a digest, named by its seq.
 func through(seq int64) string { return "≤" + strconv.FormatInt(seq, 10) }
 
 // ThroughOf returns the seq of a group made by through.
@@ -258,7 +257,7 @@ func eachItem(s ledger.State, e *Entry, visit func(*Raw)) {
 }
 
 func (f *folding) acked(b *Acked) {
-	// Of each digest the entry that reaches furthest: it has what the others have.
+	// The entry of each digest that reaches furthest has all items of the others.
 	last := map[int64]*Entry{}
 	var list []*Entry
 	for _, id := range b.EntryIDs {
@@ -406,12 +405,12 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 	}
 }
 
-// lift ends what keeps a thread from being woken: all bounds count from here on.
+// lift ends what keeps a thread from being woken: all bounds count anew from this seq.
 func (b *Inbox) lift(seq int64) {
 	b.Silent, b.WakeAt, b.Stalled, b.Wakes, b.Lifted = 0, 0, "", nil, seq
 }
 
-// release ends that the thread is held.
+// release ends the hold on the thread.
 func (f *folding) release() {
 	if t, ok := f.s.Row(threads.Table, f.h.ThreadID).(*threads.Thread); ok && t.Held {
 		next := *t
@@ -420,8 +419,8 @@ func (f *folding) release() {
 	}
 }
 
-// expired removes what was acknowledged before a time, up to a raw item. The row of
-// an item stays for a while, because its identity must be remembered.
+// expired removes what was acknowledged before a time, up to a raw item. The rows of items
+// stay for a while, so that duplicates are recognised.
 func (f *folding) expired(b *Expired) {
 	last := seqOf(b.ThroughRawID)
 	upTo := last

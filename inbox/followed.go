@@ -24,7 +24,7 @@ type Event struct {
 	About            EventAbout
 }
 
-// EventAbout is what decides beside its method whether an event is wanted.
+// EventAbout is what, beside its method, decides whether an event is wanted.
 type EventAbout struct {
 	Question bool // it is an item that waits for a person
 	NoEnd    bool // it is an end that waits for a review, or the verdict about one that another turn continues
@@ -53,8 +53,8 @@ func checkFollowed(c *Subscribe) error {
 	return nil
 }
 
-// Followed returns the methods that a follower must see for a subscription. Those
-// that are never an item, such as item/delta, may be among them: see Wants.
+// Followed returns the methods that a follower must see for a subscription. Some of them,
+// such as item/delta, never become an item: see Wants.
 func (s *Subscription) Followed() []string {
 	var methods []string
 	for _, m := range s.wants() {
@@ -81,9 +81,9 @@ func (s *Subscription) wants() []string {
 	return s.Methods
 }
 
-// counted reports whether an item is of an event that did not fit and was counted.
-// Followers bring events in order, and again after a crash: what a subscription
-// wants, up to the newest event that was counted for it, was stored or counted.
+// counted reports whether the event of an item did not fit before and was counted. Followers
+// bring events in order, and again after a crash. So every wanted event up to the newest
+// counted one of a subscription was stored or counted.
 func (v *view) counted(it *Item) bool {
 	e := it.Event
 	if e == nil {

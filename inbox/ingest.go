@@ -50,7 +50,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 	senders = make([]string, len(items))
 	box := b.rows.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
-	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
+	counted := map[nativeKey]bool{} // an item that comes twice is counted once
 	for i := range items {
 		it := &items[i]
 		key := nativeKey{it.Source, it.NativeID}
@@ -172,8 +172,8 @@ func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
 	return e.EntryID
 }
 
-// flush posts a snapshot of all items of the digest that are not acknowledged.
-// Something must be pending. closes says that the digest takes no items any more.
+// flush posts a snapshot of all items of the digest that are not acknowledged. At least one
+// must be pending. closes says that the digest takes no further items.
 func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	added := make([]notify.ID, 0, d.Pending)
 	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
@@ -228,8 +228,8 @@ func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
 	return ids, b.rows.err
 }
 
-// Flush flushes one digest by hand, or everything if id is "". A digest of which
-// nothing is pending gives no entry.
+// Flush flushes one digest for inbox/flush, or everything if id is "". A digest without
+// pending items gives no entry.
 func (b *Book) Flush(id notify.ID) ([]notify.ID, error) {
 	if id == "" {
 		return b.FlushAll(ReasonManual)

@@ -37,9 +37,9 @@ type Grouping struct {
 	Breaks      Breaks `json:"breaks,omitzero"`
 }
 
-// occurred is when the item occurred: when it arrives, if its source does not say
-// it or cannot mean it. The epoch would be no time in a row, and a year of five
-// digits is none in an event.
+// occurred is when the item occurred, or when it arrived if its source gives no time or an
+// impossible one. The epoch would mean "no time" in a row, and an event cannot have a year
+// of five digits.
 func (it *Item) occurred(arrived notify.Time) notify.Time {
 	if at := it.OccurredAt; at.Milli() > 0 && at.UTC().Year() <= 9999 {
 		return at
@@ -162,9 +162,9 @@ func isLine(s string) bool {
 }
 
 // Minimal is a payload as its event has it: without white space, and with strings
-// in their shortest form. An item counts as many bytes when it arrives as when its
-// event is folded again, so every payload from outside becomes minimal before it
-// is stored. What is no JSON is returned as it is.
+// in their shortest form. An item must count the same bytes when it arrives and when its
+// event is folded again, so every payload from outside becomes minimal before it is
+// stored. Invalid JSON is returned unchanged.
 func Minimal(payload jsontext.Value) jsontext.Value {
 	if len(payload) == 0 {
 		return payload

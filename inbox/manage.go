@@ -147,9 +147,8 @@ func (b *Book) DeleteTimer(id string) error {
 // firedAtOnce is how many timers one unit fires.
 const firedAtOnce = 100
 
-// FireDue fires the timers whose planned time has come, each once: firings that
-// were missed become one. A timer whose item does not fit fires all the same, and
-// the item is counted as lagged.
+// FireDue fires the timers whose planned time has come, each once: missed firings become
+// one. A timer also fires if its item does not fit; the item is then counted as lagged.
 func (b *Book) FireDue() error {
 	var due []*Timer
 	b.rows.scan(TimerTable, ledger.Range{Index: TimerNext, Prefix: []any{b.rows.threadID}, Until: b.Now.Milli() + 1}, func(row ledger.Row) bool {
@@ -206,7 +205,7 @@ func (b *Book) Expire(before time.Time) (more bool, err error) {
 }
 
 // Close posts what is pending and what did not fit, and deletes timers and
-// subscriptions: the thread closes. Its inbox can be read, and nothing else.
+// subscriptions, because the thread closes. Then the inbox can only be read.
 func (b *Book) Close() error {
 	if _, err := b.FlushAll(ReasonLifecycle); err != nil {
 		return err

@@ -87,9 +87,9 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received) (item
 	return msg, entries[:n]
 }
 
-// around is the text before and after the quotation of a prompt that tells some
-// entries and leaves others. How to get what was cut is not in the quotation, where
-// anybody could have written it.
+// around is the text before and after the quotation of a prompt that tells some entries and
+// leaves others. The hint how to get what was cut is outside of the quotation, whose text
+// anybody may have written.
 func around(fence string, told, left int, cut *notWhole) (before, after string) {
 	what := "is 1 new entry"
 	if told > 1 {
@@ -104,7 +104,7 @@ func around(fence string, told, left int, cut *notWhole) (before, after string) 
 	return before, after
 }
 
-// notWhole is what a prompt does not have in full.
+// notWhole lists what a prompt does not have in full.
 type notWhole struct {
 	turns   []string // whose last message was cut, or left out
 	entries []string // whose text was cut
@@ -136,7 +136,7 @@ func names(ids []string) string {
 
 func count(n int) string { return fmt.Sprintf("%d %s", n, plural("items", n)) }
 
-// endLine says in one line how a child turn ended. A failure is that turn's.
+// endLine says in one line how a child turn ended.
 func endLine(e *Entry, r *turns.Result) string {
 	s := fmt.Sprintf("- %s: the turn %s", e.EntryID, r.TurnID)
 	if r.Title != "" {
@@ -161,7 +161,7 @@ var endWords = map[turns.State]string{
 	turns.InReview: "has ended and waits for a review",
 }
 
-// verdictWords says what a review has found; "" if there was none, or not yet.
+// verdictWords is the verdict of a review in words; "" = there is none yet.
 func verdictWords(r *turns.Result) string {
 	if r.Review == nil || r.Review.State == turns.ReviewPending {
 		return ""

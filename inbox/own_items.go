@@ -84,7 +84,7 @@ func timerItem(t *Timer, planned notify.Time, missed int64) Item {
 }
 
 // Lag counts items of a source that did not fit. When there is room, one item says
-// how many they were.
+// how many there were.
 func (b *Book) Lag(source string, n int64) {
 	box := b.rows.inbox().clone()
 	if b.rows.box == nil {
@@ -117,11 +117,10 @@ func (v *view) lagThrough(subscriptionID string, seq int64) {
 // room now.
 func (b *Book) SettleLags() error { return settleLags(b, false) }
 
-// settleLags is SettleLags; beyond says that there is always room. Who has made room
-// has not asked for these items.
+// settleLags is SettleLags; beyond says to post the items even without room.
 func settleLags(b *Book, beyond bool) error {
 	defer func(by string) { b.RequestedBy = by }(b.RequestedBy)
-	b.RequestedBy = ""
+	b.RequestedBy = "" // the request that has made room did not ask for these items
 	for _, source := range slices.Sorted(maps.Keys(b.rows.inbox().Lagged)) {
 		n := b.rows.box.Lagged[source]
 		it := Item{

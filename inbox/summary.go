@@ -24,7 +24,7 @@ func summaryOfItem(r *Received) string {
 }
 
 // summaryOfDigest says what a snapshot shows, such as "3 review comments on
-// pr:135 by 2 people"; one item speaks for itself. It is made of the items, never of
+// pr:135 by 2 people"; a single item has its own summary. It is made of the items, never of
 // an older summary. last is the newest raw item that is shown.
 func summaryOfDigest(d *Digest, count int, last int64) string {
 	if count == 1 && last == d.LastRaw && d.LastSummary != "" {

@@ -53,9 +53,9 @@ func idsOf(entries []*Entry) []notify.ID {
 	return ids
 }
 
-// Untell makes the entries that a turn was told last new again: it ended without a
-// word of its agent since. What it was told before stays told. wake says that the turn
-// was one. After maxSilent such wakes in a row nothing wakes the thread.
+// Untell makes the entries that a turn was told last new again, because its agent has said
+// nothing since. What it was told before stays told. wake says that the turn was a wake.
+// After maxSilent such wakes in a row nothing wakes the thread.
 func (b *Book) Untell(turnID string, wake bool) error {
 	last := b.rows.inbox().ToldSeq
 	list := slices.DeleteFunc(b.rows.toldBy(turnID), func(e *Entry) bool { return order(e.ToldSeq) < order(last) })
@@ -74,8 +74,8 @@ func (b *Book) Untell(turnID string, wake bool) error {
 }
 
 // WakeNow makes entries that were told and are not acknowledged new again, and
-// ends what keeps the thread from being woken. It leaves what the active turn was
-// told ("" = none is active): the end of that turn decides about it.
+// ends what keeps the thread from being woken. Entries that the active turn was told stay
+// as they are ("" = no turn is active): the end of that turn decides about them.
 func (b *Book) WakeNow(active string) ([]notify.ID, error) {
 	left := map[int64]bool{} // seqs of entries, and of digests: a remainder shows less than the entry that was told
 	if active != "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// view is the rows of an inbox as a unit that is being made leaves them: the
-// committed ones, and over them what the unit has changed. It implements
-// ledger.State, so that events can be folded into it.
+// view is the rows of an inbox as an unfinished unit leaves them: the changes of the
+// unit, and below them the committed rows. It implements ledger.State, so that events
+// can be folded into it.
 type view struct {
 	threadID  string
 	unit      Unit

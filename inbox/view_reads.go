@@ -81,8 +81,7 @@ func (v *view) toldBy(turnID string) (list []*Entry) {
 	return list
 }
 
-// pending lists the digests of which something is pending, in the order of their
-// flush.
+// pending lists the digests with pending items, in the order of their flush.
 func (v *view) pending(want func(*Digest) bool) (list []*Digest) {
 	if v.inbox().PendingItems == 0 {
 		return nil

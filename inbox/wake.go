@@ -33,7 +33,7 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 	case box.Stalled == StallSilent || box.Stalled == StallChain:
 		return WakeVerdict{}
 	}
-	// A time that no pause reaches is from before the clock was set back.
+	// A time further away than any pause comes from before the clock was set back.
 	if at := time.UnixMilli(box.WakeAt); at.After(now) && (box.Stalled == StallRate || !at.After(now.Add(silentPause(maxSilent)))) {
 		return WakeVerdict{At: at}
 	}
@@ -55,9 +55,9 @@ func (b *Book) Stall(v WakeVerdict) {
 	}
 }
 
-// Chain is the chain of a wake that tells these entries: one more than the
-// highest of the turns that they are about, 0 without any. What came before the
-// bound was lifted does not count.
+// Chain is the chain of a wake that tells these entries: one more than the highest chain of
+// the turns that they are about, 0 without any. Entries from before the bound was lifted do
+// not count.
 func Chain(b *Book, entries []*Entry) int {
 	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
@@ -102,7 +102,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			asked(s, h)
 		}
 	case *turns.EndedEvent:
-		// One that has not started was in the queue: it was not the active turn.
+		// A turn that has not started was in the queue: it was not the active one.
 		if b.State == turns.Interrupted && b.By.Client() && !b.StartedAt.IsZero() {
 			hold(s, h, true)
 		}
@@ -115,8 +115,8 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 	}
 }
 
-// asked follows a turn that a client has asked for: what kept the thread from
-// being woken has ended.
+// asked follows the start of a turn by a client: it ends what kept the thread from being
+// woken.
 func asked(s ledger.State, h *notify.Header) {
 	hold(s, h, false)
 	if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && (box.Stalled != "" || box.Silent > 0 || len(box.Wakes) > 0) {

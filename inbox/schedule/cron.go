@@ -166,7 +166,7 @@ func (c cron) next(after time.Time) time.Time {
 		if face = c.nextFace(face, until); face.IsZero() {
 			return time.Time{}
 		}
-		// Faces that exist twice are passed over after their first time.
+		// A face that exists twice counts only the first time.
 		if at := instant(face, c.loc); at.After(after) {
 			return at
 		}

@@ -13,8 +13,8 @@
 //     the first minute after it; several of them fire there together, once. A time
 //     that exists twice fires the first time.
 //   - An expression that matches every hour ("*/15 * * * *", "0 * * * *") follows
-//     the time that passes: in the repeated hour it fires again, and nothing is
-//     made up for the hour that is left out.
+//     the time that passes: in the repeated hour it fires again, and the hour that is
+//     left out has no firings.
 //
 // As usual for cron, a day matches if the day of the month or the day of the week
 // does, if both are given; with a star at the beginning of one of them, both must.
@@ -138,9 +138,9 @@ func (s Spec) Missed(from, now, created time.Time) (last time.Time, n int64) {
 	return last, n
 }
 
-// lastUntil finds the last planned time up to a time, given an earlier one. It
-// halves the stretch in which it must be, so a standstill of any length takes few
-// steps. Planned times of Cron are at least a minute apart.
+// lastUntil finds the last planned time up to a time, given an earlier one, by binary
+// search, so a long time without the server takes few steps. Planned times of Cron are at
+// least a minute apart.
 func lastUntil(planned series, last, until time.Time) time.Time {
 	for until.Sub(last) >= time.Minute {
 		half := last.Add(until.Sub(last) / 2)
@@ -183,7 +183,7 @@ func (o once) next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// since is a series without what is not after its creation.
+// since is a series without the times up to its creation.
 type since struct {
 	series
 	created time.Time
@@ -220,6 +220,5 @@ func (e every) nth(k int64) time.Time {
 	return time.Unix(e.created.Unix()+k*e.seconds, int64(e.created.Nanosecond())).UTC()
 }
 
-// plain takes away the monotonic clock, which would compare times by how long the
-// process ran and not by what the clock says.
+// plain removes the monotonic clock, because comparisons must use the wall clock.
 func plain(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -12,7 +12,7 @@ func Wall(year int, month time.Month, day, hour, minute int, loc *time.Location)
 // instant is Wall of a clock's face, which is a time in UTC. A later face has a
 // later instant, or the same one if a change of clocks leaves both out.
 func instant(face time.Time, loc *time.Location) time.Time {
-	// near is right, or is next to the change of clocks in question.
+	// near is the result, or it is close to the change of clocks that decides.
 	near := time.Date(face.Year(), face.Month(), face.Day(), face.Hour(), face.Minute(), 0, 0, loc)
 	start, end := near.ZoneBounds()
 	var found time.Time
