@@ -26,7 +26,7 @@ type actor struct {
 	slot        slot           // of that turn, or of one that is about to start
 	held        *decision      // refused by a full disk, and must become durable: state may be ahead of the log until then
 	heldRetryAt time.Time      // when to commit held again
-	afterHeld   []func(*actor) // what the engine asked for meanwhile; few, and each once
+	afterHeld   []func(*actor) // the engine's own commands that wait for held; few, and each once
 	dead        error          // why nothing of the thread can be decided any more; agent output is dropped then
 	stopped     bool           // the engine has stopped: commands are refused
 
@@ -71,9 +71,9 @@ func (a *actor) decide() *decision { return newDecision(a.e.rules, a.id, a.state
 func (a *actor) observe() *decision { return newDecision(a.e.rules, a.id, a.state) }
 
 // lendSlot gives back the slot of the active turn once the log says that the
-// turn waits for a person or for child turns, or while its agent waits for these in a
-// call. In a drain, one that waits for child turns between two prompts is left to the
-// next server.
+// turn waits for a person or for child turns, or while its agent waits for child turns in
+// a call. In a drain, a turn that waits for child turns between two prompts is left to
+// the next server.
 func (a *actor) lendSlot() {
 	act := a.state.active
 	switch {

@@ -79,7 +79,7 @@ func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 
 // inboxSettings is a policy with the defaults of the agent's threads. New entries
 // wake an agent only if its prompts are text for a model, or if the policy sets it:
-// others may execute what they get. A mailbox has no turns.
+// other agents may execute their prompt. A mailbox has no turns.
 func (g *agent) inboxSettings(p inbox.Policy) inbox.Settings {
 	wake, kind := inbox.WakeNone, ""
 	if g.Agent != nil {

@@ -66,9 +66,9 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 }
 
 // ThreadFork starts a thread whose agent continues the conversation of another
-// one from the end of its newest turn. Errors: as
-// ThreadConfigure, and ErrNotFound for AfterTurnID, ErrBusy while a turn of
-// the thread is active, threads.ErrConflict if NewThreadID exists.
+// one from the end of its newest turn. Errors: as ThreadConfigure, and ErrNotFound
+// for AfterTurnID, ErrBusy while a turn of the thread is active, threads.ErrConflict
+// if NewThreadID exists.
 func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error) {
 	if err := c.Check(); err != nil {
 		return turns.ForkResult{}, err

@@ -93,9 +93,9 @@ func (e *Engine) Agents() []turns.AgentInfo {
 	return out
 }
 
-// Directory is where the agent of this name works for a thread with this cwd: the cwd,
-// if it has one. It is "" where the server knows none: of agents that write no files, of
-// workers, and of agents that are no longer configured.
+// Directory is where the agent of this name works for a thread with this cwd. It is ""
+// where the server knows no directory: for agents that write no files, for workers, and
+// for agents that are no longer configured.
 func (e *Engine) Directory(agent, cwd string) string {
 	if local := e.rules.agents.of(agent).local; local != nil {
 		if dir, err := local.Directory(cwd); err == nil {

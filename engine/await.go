@@ -14,13 +14,12 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Await waits for the ends of turns, as c says, or until ctx is done. It changes no
-// policy, and its end ends the waiting, not the work. With an owner the answer counts
-// as told to the owner's agent once sent(true) is called; sent(false) says that the
-// answer was not written. sent is nil if nothing is to be told, or if err is not nil;
-// otherwise it must be called once. caller is the thread whose agent asks; "" = none:
-// while it waits, its turn needs no slot. Errors: *InvalidError, threads.ErrNotFound,
-// ErrOverloaded, ctx's.
+// Await waits for the ends of turns, as c says, or until ctx is done. It changes neither
+// a policy nor a turn. With an owner the answer counts as told to the owner's agent once
+// sent(true) is called; sent(false) says that the answer was not written. sent is nil if
+// nothing is to be told, or if err is not nil; otherwise it must be called once. caller is
+// the thread whose agent asks, "" = none; while the call waits, the caller's turn needs no
+// slot. Errors: *InvalidError, threads.ErrNotFound, ErrOverloaded, ctx's.
 func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (turns.AwaitResult, func(ok bool), error) {
 	if err := c.Check(); err != nil {
 		return turns.AwaitResult{}, nil, err
@@ -48,8 +47,8 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 	return r, sent, err
 }
 
-// wait waits for a registered request, which stays so. enough ends the waiting early;
-// nil = never.
+// wait waits for a registered request, and leaves it registered. enough ends the waiting
+// early; nil = never.
 func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string, enough func() (bool, error)) (r turns.AwaitResult, sent func(bool), err error) {
 	w.self = w.owner != "" && caller == w.owner
 	if w.owner != "" {
@@ -90,8 +89,8 @@ func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, ca
 	return r, sent, nil
 }
 
-// satisfied reports whether the request need not wait any longer. An id that is wrong
-// satisfies nothing, and nothing waits for it.
+// satisfied reports whether the request need not wait any longer. A wrong id neither
+// satisfies the request nor keeps it waiting.
 func (w *await) satisfied(list []turns.Result) bool {
 	some, left := false, false
 	for i := range list {
@@ -99,7 +98,7 @@ func (w *await) satisfied(list []turns.Result) bool {
 		case r.State == turns.NotFound || r.State == turns.InvalidScope:
 		case r.Accepted():
 			some = true
-		case w.self && r.State == turns.InReview: // it would wait for itself, if it is to review it
+		case w.self && r.State == turns.InReview: // the caller may be the reviewer, and would wait for itself
 		default:
 			left = true
 		}
@@ -107,8 +106,8 @@ func (w *await) satisfied(list []turns.Result) bool {
 	return !left || some && !w.all
 }
 
-// register makes sure that the owner's thread exists, and reserves what a request that
-// is satisfied already shows. It runs in the owner's actor, which tells nothing
+// register makes sure that the owner's thread exists, and reserves what the request shows
+// if it is satisfied already. It runs in the owner's actor, so that the actor tells nothing
 // meanwhile.
 func (x *Children) register(ctx context.Context, w *await, caller string) error {
 	// Not with ctx: what is registered must be released.
@@ -151,8 +150,8 @@ func (x *Children) callEnds(w *await) {
 	}
 }
 
-// telling reserves the ends in an answer, and returns what follows once it was written,
-// or was not. It returns nil if the answer tells nothing.
+// telling reserves the ends in an answer. It returns the function to call when the answer
+// was written or could not be written; nil if the answer tells nothing.
 func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 	ends := map[string]int64{} // those that the answer shows: a turn may be tried again before it is written
 	for i := range list {
@@ -209,8 +208,8 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 	}
 }
 
-// untoldOf lists the child turns of an owner that are unended or untold, the oldest
-// first, at most MaxAwaited.
+// untoldOf lists the child turns of an owner that have not ended or were not told, the
+// oldest first, at most MaxAwaited.
 func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, err error) {
 	err = x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
 		if err := r.Scan(ledger.Range{Index: turns.Unsettled, Prefix: []any{owner}, First: 2}, func(v ledger.Values) error {
@@ -222,7 +221,7 @@ func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, er
 			return err
 		}
 		return inbox.EachFreshEnd(r, owner, func(end inbox.End) bool {
-			// One that is being tried again is among both until its end is withdrawn.
+			// A turn that is retried is in both lists until its end is withdrawn.
 			if len(ids) < turns.MaxAwaited && !slices.Contains(ids, end.TurnID) {
 				ids = append(ids, end.TurnID)
 			}
@@ -232,17 +231,17 @@ func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, er
 	return ids, err
 }
 
-// results makes the results of a request, one for each turn. With an owner a turn has
-// ended only once the owner's inbox has its end; nothing arrives there any more once the
-// owner's thread is closed.
+// results makes the results of a request, one for each turn. With an owner, a turn counts as
+// ended only once the owner's inbox has its end, unless the owner's thread is closed: then
+// nothing arrives there any more.
 func (x *Children) results(ctx context.Context, w *await) ([]turns.Result, error) {
 	for {
 		list, err := x.readResults(ctx, w)
 		if err != nil {
 			return nil, err
 		}
-		// The last messages were read after the turns: an end whose turn was tried again
-		// between would be shown without its text.
+		// The last messages were read after the turns. If a turn was retried in between, its
+		// end would be shown without its text.
 		if again, err := x.triedAgain(ctx, list); !again || err != nil {
 			return list, err
 		}
@@ -279,7 +278,7 @@ func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again b
 func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, error) {
 	list := make([]turns.Result, 0, len(w.ids))
 	rows := make([]*turns.Turn, len(w.ids))
-	stale := false // a turn is read that the request did not wait for before
+	stale := false // a turn was read that the request did not wait for before
 	if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
 		arrives, err := isOpen(r, w.owner)
 		if err != nil {
@@ -402,7 +401,7 @@ func newAwait(parent *threads.Parent, turnID string) *await {
 }
 
 // waitSeconds waits for a child turn that a request has started, as turn/await with
-// its owner does. If the turn has not ended by then, or if a client's turn waits for
+// its owner does. If the turn does not end in time, or if a client's turn is queued for
 // the owner, it is detached.
 func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *await, seconds float64, caller string) (sent func(bool), err error) {
 	defer func() {
@@ -426,7 +425,7 @@ func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *awa
 	}
 	r.Results = out.Results
 	if len(r.Results) == 1 && r.AttentionPolicy == turns.Blocking && (r.Results[0].Review != nil || r.Results[0].ContinuedBy != "") {
-		// Its end is or was reviewed: that has detached it.
+		// Its end has a review, pending or given, which has detached it.
 		r.AttentionPolicy, r.Detached, r.Seq = turns.Notify, &turns.Detached{Reason: turns.DetachInReview}, max(r.Seq, out.Seq)
 	}
 	if !out.TimedOut || r.AttentionPolicy != turns.Blocking {

@@ -32,10 +32,10 @@ type await struct {
 	ids   []string
 	all   bool             // it waits for all ends
 	bell  chan struct{}    // capacity 1
-	seq   int64            // of the newest event that the results show; its goroutine's, like shown
+	seq   int64            // of the newest event that the results show; it belongs to the request's goroutine, like shown
 	shown map[string]int64 // the seqs of the ends that the results show, by turn
 	self  bool             // the owner's own agent waits: see satisfied
-	call  *int             // the calls of the attempt whose agent waits in this request; nil = another waits
+	call  *int             // the calls of the attempt whose agent waits in this request; nil = no agent waits in it
 
 	// Guarded by the mutex of awaits.
 	in   bool     // it waits: it is in the tables
@@ -77,7 +77,7 @@ func put(m map[string]map[*await]bool, key string, w *await) {
 	m[key][w] = true
 }
 
-// remove ends a request. What it has reserved stays so. Removing twice is fine.
+// remove ends a request. Its reservations stay. Removing twice is fine.
 func (t *awaits) remove(w *await) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +111,7 @@ func (t *awaits) rename(w *await, turnID string, parent *threads.Parent) {
 	if parent != nil {
 		w.owner = parent.ThreadID
 	}
-	t.n.Add(1) // it has its place already
+	t.n.Add(1) // without a check of the bound: the request was counted before
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.enter(w)
@@ -143,8 +143,8 @@ func (t *awaits) continued(turnID, by string) {
 	}
 }
 
-// alsoFor makes a request one for another turn too. It reports whether it was not
-// before, so that what was read of that turn may be old.
+// alsoFor makes a request wait for another turn too. It reports whether the turn is new for
+// it, so that what was read of the turn may be old.
 func (t *awaits) alsoFor(w *await, turnID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,8 +173,8 @@ func (t *awaits) ownerChanged(owner string) {
 	}
 }
 
-// takenIn follows the commit by which the inbox of an owner has the end of a child
-// turn. Requests for it reserve it at once, before anything else can tell it.
+// takenIn follows the commit that puts the end of a child turn into its owner's inbox.
+// Requests for the turn reserve the end at once, before anything else can tell it.
 func (t *awaits) takenIn(owner, turnID string) {
 	if t.n.Load() == 0 {
 		return
@@ -220,7 +220,7 @@ func (t *awaits) hold(w *await, ends map[string]int64) {
 	}
 }
 
-// release ends what the request has reserved, and reports whether there was anything.
+// release ends the reservations of the request, and reports whether it had any.
 func (t *awaits) release(w *await) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

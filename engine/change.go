@@ -37,7 +37,7 @@ type change struct {
 	beginsTry      bool   // a try begins in this unit, so that the unit cannot supersede one
 }
 
-// newChange begins a unit that changes next, which is as committed so far.
+// newChange begins a unit that changes next, which is the committed state so far.
 // timeout is that of turns without one of their own.
 func newChange(threadID string, next *state, timeout time.Duration) *change {
 	c := &change{threadID: threadID, committed: next.thread, next: next, timeout: timeout, now: nowTime()}
@@ -232,8 +232,8 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	return next
 }
 
-// speaks reports whether the agent writes items of this kind. The server may write
-// notices.
+// speaks reports whether an item of this kind shows that the agent has said something.
+// Notices do not: the server may have written them.
 func speaks(k items.Kind) bool { return k != items.KindUserMessage && k != items.KindNotice }
 
 // itemRowIndex is the index of the item's row in the unit; false if the

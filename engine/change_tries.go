@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// tries are the tries of the unit's turn, as it leaves them so far. That turn is
-// the active one, unless selectTries has named another.
+// tries are the tries of the unit's turn as the unit leaves them so far. That turn is
+// the active one, unless selectTries has selected another.
 func (c *change) tries() *tries {
 	if c.nextTries == nil {
 		return c.committedTries
@@ -29,8 +29,8 @@ func (c *change) mutableTries() *tries {
 	return c.nextTries
 }
 
-// selectTries makes the unit one about the turn of t. Nothing but the unit may
-// change t from then on.
+// selectTries makes the turn of t the turn of the unit. From then on only the unit may
+// change t.
 func (c *change) selectTries(t *tries) { c.nextTries = t }
 
 // root is the live attempt; nil for a turn from before there were attempts.

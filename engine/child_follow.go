@@ -5,9 +5,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// tellFamily follows a commit that may concern the owner of the thread's turn, or
-// child turns that work for it. What is to be done follows from the rows. owns says
-// that the turn that was active may have child turns.
+// tellFamily follows a commit that may concern the owner of the thread's turn, or its child
+// turns. It only says that rows have changed. owns says that the turn that was active may
+// have child turns.
 func (k *childKeeper) tellFamily(d *decision, owns bool) {
 	drafts := d.change.unit.Drafts
 	for i := range drafts {
@@ -37,7 +37,7 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 	}
 }
 
-// endTold follows the end of a turn, or its return from one.
+// endTold follows the end of a turn, or a retry of a turn that had ended.
 func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
 	k.a.e.awaits.changed(t.TurnID)
 	if t.IsChild() {

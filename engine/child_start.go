@@ -12,11 +12,11 @@ import (
 )
 
 // A child turn is started in its own thread, for a turn of another thread: its
-// owner. While it starts, the owner's turn does not complete (a permit), so that the
-// fence of neither is refused as a rule. The fences alone decide.
+// owner. While it starts, a permit keeps the owner's turn from completing, so that fences
+// rarely refuse either. Only the fences make it correct.
 
-// permit is what the owner's actor says to a child turn that is to start or to be
-// tried again.
+// permit is the answer of the owner's actor to a child turn that wants to start or to be
+// retried.
 type permit struct {
 	parent threads.Parent
 	policy turns.AttentionPolicy
@@ -24,7 +24,7 @@ type permit struct {
 	wake   string // of the owner's inbox
 }
 
-// startChild starts a child turn. If it loses a race, it decides anew.
+// startChild starts a child turn. If a fence refuses the start, it decides anew.
 func (x *Children) startChild(ctx context.Context, q request) (turns.StartResult, error) {
 	if r, ok, err := ledger.Replay[turns.StartResult](x.e.store, q.Key); ok || err != nil {
 		return r, err
@@ -71,7 +71,7 @@ func (x *Children) permit(ctx context.Context, ownerID string, ask func(a *actor
 		permit
 		w *work // nil: no turn of the owner is concerned
 	}
-	// Not with ctx: a caller that does not wait for the permit could not release it.
+	// Not with ctx: a caller that stops waiting could not release the permit.
 	out, err := call(context.WithoutCancel(ctx), x.e, ownerID, func(a *actor) (answer, error) {
 		p, err := ask(a)
 		if err != nil || p.parent.TurnID == "" || !a.state.isActive(p.parent.TurnID) {
@@ -142,8 +142,8 @@ func (k *childKeeper) lastOr(turnID string) (*turns.Turn, error) {
 	return t, err
 }
 
-// Detach makes a blocking child turn one that nothing waits for. For one that has
-// ended, or is detached already, it changes nothing. Errors: *InvalidError,
+// Detach makes a blocking child turn one for which nothing waits. It changes nothing if the
+// turn has ended or is detached already. Errors: *InvalidError,
 // ErrNotFound, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (x *Children) Detach(ctx context.Context, c turns.DetachTurn) (turns.DetachResult, error) {
@@ -151,7 +151,7 @@ func (x *Children) Detach(ctx context.Context, c turns.DetachTurn) (turns.Detach
 	return r, err
 }
 
-// detach is Detach for any reason. did says that it was this call that detached it.
+// detach is Detach for any reason. did says that this call has detached the turn.
 func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Detach) (r turns.DetachResult, did bool, err error) {
 	threadID, err := x.e.threadOf(ctx, c.TurnID)
 	if err != nil {
@@ -185,17 +185,17 @@ func (w *childWriter) detach(c turns.DetachTurn, why turns.Detach) (turns.Detach
 	return turns.DetachResult{TurnID: c.TurnID, AttentionPolicy: t.AttentionPolicy, State: t.State}, nil
 }
 
-// addDetached adds turn/detached, which by asks for; "" = the server. It belongs to no
-// attempt: no marker supersedes it.
+// addDetached adds turn/detached. by has asked for it; "" = the server. The event belongs to
+// no attempt, so that no marker supersedes it.
 func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach, by turns.By) *turns.Turn {
 	return w.d.change.turn(t, t.TurnID, notify.TurnDetached, scope{}, &turns.DetachedEvent{
 		Type: "detached", AttentionPolicy: turns.Notify, Reason: why, RequestedBy: requestedBy(by),
 	})
 }
 
-// mayRetryChild prepares a child turn for another attempt, which counts as one more
-// that has not ended: if the turn that it works for is not active in that attempt,
-// nothing waits for it any more.
+// mayRetryChild prepares a child turn for another attempt, which the bound on unended child
+// turns must allow. If its parent turn is no longer active in the same attempt, the child
+// turn is detached.
 func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
 	if !t.IsChild() {
 		return t, nil

@@ -16,12 +16,12 @@ import (
 // children is what the active turn has to do with its child turns, by committed rows.
 type children struct {
 	// waitsFor are those that keep the turn from completing: their ends are not in the
-	// inbox, or are there and will be told by an answer that is under way.
+	// inbox yet, or an answer that is being written will tell them.
 	waitsFor []string
-	untold   []inbox.End // ends that the agent is to be told, if holding has any
-	holding  []string    // the turns of those among untold that keep the turn from completing
+	untold   []inbox.End // ends to tell the agent, if holding has any
+	holding  []string    // the turns among untold that keep the turn from completing
 	gone     []*inbox.Entry
-	enough   bool // no further prompt tells ends: a client's turn waits, or there were MaxPrompts
+	enough   bool // no further prompt tells ends: a client's turn is queued, or there were MaxPrompts
 }
 
 // toTell are the entries of the untold ends, and the condition under which they may be
@@ -47,9 +47,9 @@ func (s *state) clientWaits() bool {
 	return false
 }
 
-// settled is the condition under which the active turn completes. A child turn also
-// waits for those that only notify, so that its result lacks nothing, until a person
-// waits.
+// settled is the condition under which the active turn completes. If it is a child turn
+// itself, it also waits for child turns that only notify, so that its result is complete,
+// but not while a client's turn is queued.
 func (w *childWriter) settled() *turns.Settled {
 	act := w.d.active()
 	return &turns.Settled{
@@ -86,8 +86,8 @@ func (w *childWriter) children() (c children, err error) {
 	return c, err
 }
 
-// sortEnds sorts ends into those that were superseded, those that an answer tells
-// which is under way, and those that the agent can be told.
+// sortEnds sorts ends into superseded ones, those that an answer under way tells, and those
+// that the agent can be told.
 func (w *childWriter) sortEnds(r ledger.Reader, ends []inbox.End, c *children, about func(*turns.Turn) (mine, holds bool)) error {
 	for _, e := range ends {
 		v, err := r.Get(turns.ByID, e.TurnID)
@@ -159,9 +159,9 @@ func (w *turnWriter) waitFor(ids []string, out turns.Outcome) {
 	w.d.addEffect(detachWork{})
 }
 
-// look looks again whether a turn that waits for child turns can go on, and whether
-// new entries of the inbox wake the thread. Everything that changes what these depend
-// on calls it, and need not say what has changed.
+// look checks whether a turn that waits for child turns can continue, and whether new
+// entries of the inbox wake the thread. Everything that may change the answer calls it,
+// and need not say what has changed.
 func (k *childKeeper) look() {
 	if k.a.stopped || k.a.dead != nil || k.a.defers(look) {
 		return
@@ -203,8 +203,8 @@ func (k *childKeeper) look() {
 	}
 }
 
-// goOn continues the active turn, which waits for child turns: with the next prompt,
-// or by completing. It adds nothing if the turn has to wait on.
+// goOn continues the active turn, which waits for child turns, with the next prompt, or
+// completes it. It adds nothing if the turn must continue to wait.
 func (w *childWriter) goOn() error {
 	act := w.d.active()
 	if len(act.steers) > 0 {
@@ -252,9 +252,9 @@ func (w *childWriter) tellInTurn(entries []*inbox.Entry, live turns.EndsLive) er
 	return err
 }
 
-// tell adds a user message with entries to the active turn, and marks them in the
-// inbox as told. live are the ends among the entries: the unit is refused if one of them
-// is superseded.
+// tell adds a user message with entries to the active turn, and marks them in the inbox as
+// told. live are the ends among the entries: if one of them is superseded, the unit is
+// refused.
 func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items.UserMessage, error) {
 	raws, err := w.d.rules.payloads(entries)
 	if err != nil {
@@ -299,8 +299,8 @@ func (w *childWriter) messagesOfChildren() (list []*inbox.Entry, err error) {
 	return list, err
 }
 
-// tellNewEnds tells the active turn, which starts, the ends of child turns that are
-// new in the inbox, if these would wake the thread.
+// tellNewEnds tells the turn that starts the new ends of child turns in the inbox, if
+// they would wake the thread.
 func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 	box := w.d.next().inbox
 	if box == nil || box.NewEntries == 0 || w.d.active().turn.IsChild() || w.d.inbox.settings().Wake != inbox.WakeIdle {
@@ -328,8 +328,8 @@ func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 // maxEarlier is how many child turns of earlier attempts an agent is told about.
 const maxEarlier = 200
 
-// tellEarlierChildren tells the agent of the active turn, whose attempt begins, in
-// which state the child turns of earlier attempts are.
+// tellEarlierChildren tells the agent, whose attempt begins, the states of the child turns of
+// earlier attempts.
 func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 	act := w.d.active()
 	if act.turn.Attempt < 2 {
@@ -381,8 +381,8 @@ func earlierChildren(r ledger.Reader, turn *turns.Turn) (list []*turns.Turn, mor
 	return list, n - len(list), err
 }
 
-// resultOf makes the result of a turn. Everything that shows an agent or a client how
-// a turn ended is made of it.
+// resultOf makes the result of a turn, which is all that agents and clients are shown of the
+// end of a turn.
 func (r *rules) resultOf(t *turns.Turn, now notify.Time) (turns.Result, error) {
 	text, truncated := "", false
 	row, err := r.log.LastMessage(context.Background(), t.TurnID)

@@ -21,5 +21,5 @@ type childKeeper struct {
 // look is childKeeper.look, as a command of the engine's own.
 func look(a *actor) { a.child.look() }
 
-// childWriter adds to a decision what has to do with child turns.
+// childWriter adds the events that concern child turns to a decision.
 type childWriter struct{ d *decision }

@@ -63,8 +63,8 @@ func (a *actor) commitOutput(d *decision) {
 	}
 }
 
-// defers reports whether a unit is held. f, which the engine asked for, then runs
-// when it no longer is.
+// defers reports whether a unit is held. Then f, a command of the engine's own, runs after
+// the unit is committed.
 func (a *actor) defers(f func(*actor)) bool {
 	if a.held != nil {
 		a.afterHeld = append(a.afterHeld, f)

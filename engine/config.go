@@ -12,7 +12,7 @@ import (
 // package limits.
 type Config struct {
 	DefaultAgent   string // name of the agent of threads that name none; "" = the first agent
-	MaxActiveTurns int    // over all threads, without those that wait for a person
+	MaxActiveTurns int    // over all threads, without those that wait for a person or for child turns
 	// MaxWaitingTurns is how many turns that wait for a person give their slot
 	// back; further ones keep it.
 	MaxWaitingTurns int

@@ -132,7 +132,7 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 	return callThen(ctx, e, threadID, f, nil)
 }
 
-// callThen is call; it calls then once f has run or never will, which may be after
+// callThen is call; it calls then once f has run or will never run, which may be after
 // the end of ctx. then may be nil and must not block.
 func callThen[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error), then func()) (R, error) {
 	return inActorThen(ctx, e, threadID, func(a *actor) (R, error) {

@@ -15,10 +15,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// family applies the rules between threads and their child threads. They are rules
-// about committed rows, and not steps: each commit of a change that may concern an
-// owner reports it, each start reports all owners that have something unsettled, and
-// what fails is tried again. The rows alone decide what is to be done:
+// family applies the rules between threads and their child threads. It decides from
+// committed rows only: each commit that may concern an owner names it, each start of the
+// server names all owners with something unsettled, and failures are retried. The rules:
 //
 //   - the end of a child turn goes into the inbox of its owner;
 //   - a child turn whose parent turn is over is interrupted or detached (turns.FateOf);
@@ -33,7 +32,7 @@ type family struct {
 	mu    sync.Mutex
 	todo  []string             // owners to look at, each once
 	known map[string]bool      // those in todo
-	again map[string]bool      // owners that are being looked at, and must be again
+	again map[string]bool      // owners that are being settled, and must be settled again
 	retry map[string]time.Time // owners that could not be settled, and when to try again
 }
 
@@ -347,8 +346,7 @@ func clientWaits(r ledger.Reader, threadID string) (waits bool, err error) {
 	return waits, err
 }
 
-// meetFate interrupts or detaches a child turn of the thread, by the rows as they are
-// now.
+// meetFate interrupts or detaches a child turn of the thread, as the present rows say.
 func (k *childKeeper) meetFate(turnID string) error {
 	d := k.a.decide()
 	t, err := d.rules.turnRow(d.next(), turnID)
@@ -411,7 +409,7 @@ func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Tur
 		case errors.Is(err, threads.ErrClosed):
 			return nil // nothing arrives any more
 		case errors.Is(err, turns.ErrChildrenMoved):
-			f.look(ownerID) // one was tried again meanwhile
+			f.look(ownerID) // a turn was retried meanwhile
 			return nil
 		case err != nil:
 			return err

@@ -42,7 +42,7 @@ func newGate(max, maxWaiting int, wake func(string)) *gate {
 }
 
 // enter asks for a slot for a turn of the thread. If there is none, the thread
-// joins the line and is woken later; why says what it waits for.
+// waits in line and is woken later; why says what it waits for.
 func (g *gate) enter(threadID string) (ok bool, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,7 +112,7 @@ func (g *gate) reclaim(forPerson bool) {
 	if g.slots++; !forPerson {
 		g.parked--
 	}
-	for id := range g.lendRefused { // one may lend its slot now; one that has continued meanwhile does not ask
+	for id := range g.lendRefused { // one of them may lend its slot now; a turn that has continued meanwhile does not
 		delete(g.lendRefused, id)
 		g.wake(id)
 	}

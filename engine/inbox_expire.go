@@ -23,8 +23,8 @@ const (
 func (x *Inboxes) expire(ctx context.Context) {
 	ticker := time.NewTicker(expireEvery)
 	defer ticker.Stop()
-	// A removal may have been interrupted before the start, or by an error. Only then
-	// are rows left that must be looked for.
+	// A crash or an error may have interrupted a removal. Only then rows are left, and must be
+	// looked for.
 	whole := false
 	for {
 		select {
@@ -90,8 +90,8 @@ func (k *inboxKeeper) expireInbox(before time.Time) error {
 // removeAtOnce is how many rows one unit removes.
 const removeAtOnce = 1000
 
-// forget removes the rows of expired items that need not be found as duplicates any
-// more. No event says so: these rows are no part of the view.
+// forget removes the rows of expired items that are no longer needed to recognise duplicates.
+// There is no event for it, because no read shows these rows.
 func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	expired := ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}
@@ -119,7 +119,7 @@ func (k *inboxKeeper) removeInbox() error {
 		}
 		k.a.state.inbox = nil
 	}
-	// Items come last: what is left is found by them.
+	// Items come last: a later look finds unfinished removals by them.
 	for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
 		of := ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}
 		if err := k.removeRows(of, func(ledger.Values) bool { return true }); err != nil {
@@ -129,7 +129,7 @@ func (k *inboxKeeper) removeInbox() error {
 	return nil
 }
 
-// removeRows removes those rows of a range that are to go, in pieces.
+// removeRows removes the rows of a range for which goes is true, in pieces.
 func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Values) bool) error {
 	for {
 		var gone []ledger.Row

@@ -31,7 +31,7 @@ type sources struct {
 
 	mu       sync.Mutex
 	activity map[string]*inbox.Activity // by followerName
-	todo     []func() error             // followers to add and to end; as many as commits that are just over
+	todo     []func() error             // followers to add and to end; bounded by the recent commits
 	busy     bool                       // a goroutine works on todo
 }
 
@@ -156,8 +156,8 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 		},
 	}
 	if b.TurnID != "" {
-		// The turn of a wake that this item causes is one further in the chain, so
-		// that threads which watch each other stop.
+		// A wake that this item causes has a longer chain, so that threads which watch each
+		// other stop.
 		t, err := x.e.rows.Turn(ctx, b.TurnID)
 		if err != nil {
 			return nil, err
@@ -224,9 +224,9 @@ func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.U
 	})
 }
 
-// positions returns the rows of followers' positions that a unit writes: that of a
-// new subscription, so that no event after its commit is missed, and the removal of
-// that of one that ends.
+// positions returns the rows of followers' positions that a unit writes: the position of a
+// new subscription, so that no event after its commit is missed, and the removal of the
+// position of one that ends.
 func (s *sources) positions(threadID string, drafts []notify.Draft) (rows []ledger.Row) {
 	if s.dispatcher == nil {
 		return nil
@@ -244,9 +244,9 @@ func (s *sources) positions(threadID string, drafts []notify.Draft) (rows []ledg
 	return rows
 }
 
-// committed makes the followers those of the subscriptions, in the order of the
-// commits. It does not block: a goroutine does it, because a follower that ends may
-// wait for the actor that calls this.
+// committed adds and ends followers as the subscriptions have changed, in the order of the
+// commits. It does not block: a goroutine does it, because a follower that ends may wait
+// for the actor that calls this.
 func (s *sources) committed(x *Inboxes, threadID string, drafts []notify.Draft) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +271,7 @@ func (s *sources) committed(x *Inboxes, threadID string, drafts []notify.Draft) 
 	}
 }
 
-// work does what is to be done, until nothing is left.
+// work runs the functions in todo until none is left.
 func (s *sources) work(log *zap.Logger) {
 	for {
 		s.mu.Lock()

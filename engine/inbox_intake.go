@@ -16,9 +16,9 @@ const (
 	allArrivalBytes = 64 << 20 // that wait at all threads
 	arrivalOverhead = 512      // of an item, beside its payload
 
-	// What waits is stored in units of about this size, so that a command of the
-	// thread does not wait long for the one that is being made: 32 items take some
-	// 4 ms, several times as long as their fsync.
+	// Items are stored in units of about this size, so that a command of the thread waits
+	// only shortly for the unit before it: 32 items take some 4 ms, several times as long
+	// as their fsync.
 	arrivalUnitItems = 32
 	arrivalUnitBytes = 128 << 10
 )
@@ -92,8 +92,8 @@ func (in *intake) arrive(a *arrival) error {
 
 // takeArrivals returns what waits, as much as fits into one unit. Items that
 // arrived together stay together, however many they are. One with a key comes
-// alone, because a unit has one key, and so do ends of child turns, which may be
-// refused.
+// alone, because a unit has one key; ends of child turns come alone too, because they may
+// be refused.
 func (in *intake) takeArrivals() (list []*arrival) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -124,7 +124,7 @@ func (l *loop) takeArrivals() bool {
 		return false
 	}
 	outcomes := make([]arrived, len(list))
-	err := turns.ErrInternal // if it panics: what outcomes has then may not be in the log
+	err := turns.ErrInternal // if it panics: outcomes may then have what is not in the log
 	defer func() {
 		for i, in := range list {
 			l.a.e.inboxes.waiting.Add(-int64(in.size))

@@ -67,8 +67,8 @@ func (r *rules) hasSpoken(t *turns.Turn, box *inbox.Inbox) (spoke bool, err erro
 
 // oneByOne is a Reader whose every call has a snapshot of its own. The rows of a
 // thread's inbox are changed by its actor only, so that the actor sees the same as
-// in one snapshot. What is read while a scan visits rows is read in its snapshot: a
-// second one could wait for a connection that the first has.
+// in one snapshot. While a scan visits rows, other reads use its snapshot: a second one
+// could wait for the connection that the first has.
 type oneByOne struct {
 	rows InboxRows
 	scan ledger.Reader // of the scan that is under way; nil without one

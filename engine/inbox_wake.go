@@ -27,9 +27,9 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	return v
 }
 
-// startWake starts a turn for everything that is new in the inbox, if it may. It
-// is never queued: without a slot the thread waits for one, and everything is judged
-// again when it gets one.
+// startWake starts a turn for everything that is new in the inbox, if it may. The turn is
+// never queued: without a slot the thread waits for one, and judges everything again when
+// it gets it.
 func (k *inboxKeeper) startWake() {
 	v := k.judgeWake()
 	if v.Stall != "" {
@@ -121,9 +121,9 @@ func (d *decision) wake() (started bool, err error) {
 	return len(told) > 0, err
 }
 
-// freshEntries lists the fresh entries that a wake can tell, and which of them show
-// ends of child turns. It withdraws ends that were superseded, and leaves out those
-// that an answer tells which is under way.
+// freshEntries lists the fresh entries that a wake can tell, and which of them show ends of
+// child turns. It withdraws superseded ends, and leaves out those that an answer under way
+// tells.
 func (w *childWriter) freshEntries(b *inbox.Book) ([]*inbox.Entry, map[*inbox.Entry]inbox.End, error) {
 	var reserved func(e *inbox.Entry) bool
 	if w.d.rules.awaits.any() {
@@ -158,8 +158,8 @@ func (w *childWriter) freshEntries(b *inbox.Book) ([]*inbox.Entry, map[*inbox.En
 	return list, byEntry, b.Err()
 }
 
-// payloads reads the events of what the entries show, as far as an agent is told
-// more of it than a summary: messages, timers.
+// payloads reads the events of the items of which an agent is told more than a summary:
+// see Entry.TellsText.
 func (r *rules) payloads(list []*inbox.Entry) (map[int64]*inbox.Received, error) {
 	var seqs []int64
 	for _, e := range list {

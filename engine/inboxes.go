@@ -149,8 +149,8 @@ func (x *Inboxes) Send(ctx context.Context, c inbox.Send) (inbox.SendResult, err
 	return inbox.SendResult{Ingested: out.Results[0], Seq: out.Seq}, nil
 }
 
-// chainOf is the chain of a wake that a message of this sender causes. If that is a
-// thread, it is one more than that of its turn, so that agents which answer each other
+// chainOf is the chain of a wake that a message of this sender causes. If the sender is a
+// thread, it is one more than the chain of its turn, so that agents which answer each other
 // stop.
 func (x *Inboxes) chainOf(ctx context.Context, sender string) (int, error) {
 	if !threads.ValidID(sender) {

@@ -40,8 +40,8 @@ func listsChildren(c items.Content) bool {
 	return ok && m.Origin == items.OriginWake && len(m.Entries) == 0
 }
 
-// addInput adds user messages to a turn. They are never superseded. steeredBy has
-// steered them, "" = they are no steers: who has asked for the turn is in its events.
+// addInput adds user messages to a turn. They are never superseded. steeredBy is who has
+// steered them; "" = they are not steered: the events of the turn say who asked for it.
 func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status, steeredBy turns.By) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {

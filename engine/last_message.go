@@ -88,7 +88,7 @@ func (w *itemWriter) endMessage() (text string, truncated bool) {
 	}
 	act := w.d.active()
 	row, err := w.d.rules.log.LastMessage(context.Background(), act.turn.TurnID)
-	if err != nil { // the turn must end even so
+	if err != nil { // the turn must end without it
 		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
 	}
 	if err != nil || row == nil {

@@ -53,8 +53,8 @@ type LateItem struct {
 	Delta   *items.DeltaText `json:"delta,omitzero"`
 }
 
-// keepOutput keeps what a run puts in after its attempt was superseded, and
-// returns how many ops there was no room for. An agent that waits for an answer is
+// keepOutput keeps the output of a run after its attempt was superseded, and returns the
+// number of ops beyond the bound, which are lost. An agent that waits for an answer is
 // released by the end of its run.
 func (w *lateWriter) keepOutput(o output) (lost int64) {
 	for _, op := range o.ops {

@@ -30,7 +30,7 @@ func (a *actor) takeOutput() bool {
 	var d *decision
 	for d == nil || !d.change.full() {
 		if a.work != nil && a.work.starting > 0 && a.in.endsNext() {
-			break // a child turn of the turn is about to start: its release looks again
+			break // a child turn is about to start: the release of its permit looks again
 		}
 		o, ok := a.in.takeOutput()
 		if !ok {
@@ -54,8 +54,8 @@ func (a *actor) takeOutput() bool {
 	return true
 }
 
-// dropOutput counts an output of a thread that nothing can be decided about any
-// more. An agent that waited here would keep the other threads of its process.
+// dropOutput counts an output of a thread about which nothing can be decided any more. An
+// agent that waited here would block the other threads of its process.
 func (a *actor) dropOutput() bool {
 	_, ok := a.in.takeOutput()
 	if ok {

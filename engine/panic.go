@@ -43,8 +43,8 @@ func (a *actor) logPanic(v any) {
 	a.e.log.Error("the thread's actor panicked", fields...)
 }
 
-// startOver reads the actor's state from the log again, because the two may
-// differ. The turn that was active fails, with why as the message.
+// startOver reads the actor's state from the log again, because the state may differ from
+// it. The turn that was active fails, with why as the message.
 func (a *actor) startOver(why string) {
 	a.work.detach()
 	a.slot.reclaim()

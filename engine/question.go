@@ -25,7 +25,7 @@ func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
-		w.d.addEffect(deliverAnswer{q, cancelled}) // no person is to be asked any more
+		w.d.addEffect(deliverAnswer{q, cancelled}) // nobody is asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
@@ -147,7 +147,7 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 	return c
 }
 
-// cancelled is the answer of a question that no person is asked any more.
+// cancelled is the answer to a question that nobody is asked any more.
 var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 
 // byConfiguration is resolved_by of a question that the configuration answered, if

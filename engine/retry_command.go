@@ -10,12 +10,12 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Retry tries a turn again that has failed or was interrupted, or whose end is or was
-// reviewed: the review is superseded with that end. The turn goes to
-// the end of its thread's queue and starts at once if it can. Its clock
-// (timeout_seconds) starts anew. max_attempts of its policy does not limit this
-// retry, but counts the attempt. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
-// ErrContinued, ErrNoAttempts, threads.ErrClosed, ErrQueueFull, *TooManyError (of a child turn),
+// Retry starts another attempt of a turn that has failed or was interrupted, or whose end
+// has a review, pending or given: the review is superseded with the end. The turn goes to
+// the end of its thread's queue and starts at once if it can. Its clock (timeout_seconds)
+// starts anew. max_attempts of its policy does not limit this retry, but counts the
+// attempt. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted, ErrContinued,
+// ErrNoAttempts, threads.ErrClosed, ErrQueueFull, *TooManyError (of a child turn),
 // ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {

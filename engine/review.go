@@ -46,7 +46,7 @@ func (k *reviewKeeper) give(c turns.ReviewTurn) (turns.ReviewTurnResult, error) 
 	return r, err
 }
 
-// reviewWriter adds to a decision what has to do with reviews.
+// reviewWriter adds the events of reviews to a decision.
 type reviewWriter struct{ d *decision }
 
 // rule is what the thread's agent says about reviews.
@@ -54,7 +54,7 @@ func (w *reviewWriter) rule() turns.ReviewRule {
 	return w.d.rules.cfg.Reviews[w.d.next().thread.Agent]
 }
 
-// policyOf is the policy of a turn for which a request names one; "" = it names none.
+// policyOf is the review policy of a turn. named is that of the request; "" = none.
 func (w *reviewWriter) policyOf(named turns.ReviewPolicy) turns.ReviewPolicy {
 	p := cmp.Or(named, w.rule().Policy)
 	if p == turns.ReviewNone {
@@ -143,8 +143,8 @@ func (w *reviewWriter) spanOf(t *turns.Turn) (span *notify.Span, err error) {
 	return span, err
 }
 
-// addContinuation queues the turn that continues a rejected one, as the first of its
-// thread. It has what was asked for with the rejected one, and the note as its input.
+// addContinuation queues the turn that continues a rejected one, before all others of the
+// thread. It has the options of the rejected one, and the note as its input.
 func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string, by turns.By) error {
 	d := w.d
 	if err := d.mayStart(); err != nil {
@@ -174,7 +174,7 @@ func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string, by tur
 	return err
 }
 
-// threadCloses makes all reviews of the thread blocked that wait for a verdict.
+// threadCloses gives all pending reviews of the thread the verdict blocked.
 func (w *reviewWriter) threadCloses() {
 	blocked := turns.ReviewedEvent{Verdict: turns.Blocked, By: turns.ByServer, Reason: turns.ReviewThreadClosed}
 	if w.d.change.committed == nil {

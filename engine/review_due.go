@@ -12,9 +12,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// reviews makes reviews blocked whose time is over. It has one timer for all. What is
-// due is in the rows of turns, so it needs no memory, and those that became due while
-// the server was down are decided at its start.
+// reviews gives reviews whose time is over the verdict blocked. It has one timer for all.
+// The rows of turns say what is due, so it needs no memory, and reviews that became due
+// while the server was down are decided at its start.
 type reviews struct {
 	e      *Engine
 	bell   chan time.Time       // a time that may be earlier than the timer's; capacity 1
@@ -140,8 +140,8 @@ func (x *reviews) due(ctx context.Context, now time.Time, limit int) (list []due
 	return list, next, err
 }
 
-// expire makes the review of a turn blocked whose time is over, by the rows as they are
-// now.
+// expire gives the review of a turn the verdict blocked, if the present rows say that its
+// time is over.
 func (k *reviewKeeper) expire(turnID string) error {
 	d := k.a.decide()
 	t, err := d.rules.turnRow(d.next(), turnID)
@@ -183,8 +183,8 @@ func (k *reviewKeeper) follow(d *decision) {
 	}
 }
 
-// lookAtOwner makes the owner of a child turn look again: it may wait for one turn less,
-// or for one more.
+// lookAtOwner makes the owner of a child turn look again, because the number of turns for
+// which it waits may have changed.
 func (k *reviewKeeper) lookAtOwner(t *turns.Turn) {
 	if t.IsChild() {
 		_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped

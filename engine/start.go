@@ -67,9 +67,8 @@ func (a *actor) start(q request) (turns.StartResult, error) {
 			}
 			return r, err
 		}
-		// A pause was committed before this turn: the gate is closed by now, so
-		// that the next decision queues the turn. Or an end that the turn was to be
-		// told is superseded.
+		// A pause was committed before this turn: the gate is closed by now, so that the
+		// next decision queues the turn. Or an end that the turn should tell is superseded.
 	}
 }
 
@@ -176,8 +175,7 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	return r, nil
 }
 
-// requestedBy is what events say of who asked for what they are about: only a named
-// token is named.
+// requestedBy is the member of events that names who asked: only a named token is named.
 func requestedBy(by turns.By) string {
 	if by == turns.ByClient || !by.Client() {
 		return ""

@@ -41,7 +41,7 @@ type activeTurn struct {
 	cut     bool  // the current prompt is being cut short for a steer
 	clock   clock
 	notices int  // made for refused ops
-	spoke   bool // the agent has made an item in this attempt
+	spoke   bool // the agent has made an item in this attempt, since it was told entries if it was
 
 	progressAt   time.Time // when the last message was sent
 	progressNext *string   // a message that waits until a second has passed

@@ -33,10 +33,10 @@ func (k *statsKeeper) committed(d *decision) {
 	observe(&s)
 }
 
-// costOf is what an attempt itself has cost. Agents of kind acp report what their session
-// has cost so far, which goes on over turns and often over restarts. So it is the
-// difference to what was reported before in the thread. A smaller amount than before is
-// that of a new session.
+// costOf is what an attempt itself has cost. Agents of kind acp report the cost of their
+// session so far, which continues over turns and often over restarts. So it is the
+// difference to the last report in the thread. A smaller amount than before belongs to a
+// new session.
 func (k *statsKeeper) costOf(u *turns.Use) *items.Cost {
 	if u.Cost == nil || !k.costsBySession() {
 		return u.Cost

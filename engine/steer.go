@@ -31,8 +31,8 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 }
 
 // steer adds user messages. The agent gets them at once if it accepts text while
-// it works, else as its next prompt of the same turn. cut ends the current prompt
-// for that. by asks for it.
+// it works, else as its next prompt of the same turn. With cut the current prompt is
+// stopped for that. by is who asks.
 func (d *decision) steer(msgs []items.UserMessage, cut bool, by turns.By) (turns.SteerResult, error) {
 	act := d.active()
 	if len(act.steers)+len(msgs) > d.rules.cfg.MaxQueue {

@@ -13,8 +13,8 @@ import (
 )
 
 // setThread adds thread/updated with what op changes. If it changes nothing, it
-// adds nothing. A title that a client gave stays: people find the thread by it. by
-// asks for it; "" = the agent itself.
+// adds nothing. A title that a client gave stays, because people find the thread by it. by
+// is who asks; "" = the agent itself.
 func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	switch {
 	case len(op.Config) > turns.MaxConfigBytes:

@@ -57,7 +57,7 @@ func (w *turnWriter) end(end ending) {
 	}
 }
 
-// endStopped ends a turn that was asked to stop, in the way the stop says.
+// endStopped ends a turn that was asked to stop, as the stop says.
 func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
 	end := ending{by: s.by, state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
 	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
@@ -85,8 +85,8 @@ func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 	})
 }
 
-// addEnd adds the terminal event of a turn. Before one that waits for a review it only
-// detaches a child turn: the owner may be who reviews it.
+// addEnd adds the terminal event of a turn. If the end waits for a review, it detaches the
+// child turn first: the owner may be the reviewer, and would wait for itself.
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	if e.Review = w.d.review.ofEnd(row, e.State); e.Review != nil && row.AttentionPolicy == turns.Blocking {

@@ -57,7 +57,7 @@ func grant(a *actor, w *worker) *turns.Access {
 		return nil
 	}
 	given, revoke, err := g.GrantAttempt(context.Background(), a.id, w.offer.turnID, w.offer.attempt)
-	if err != nil { // the turn is worth more than the tools
+	if err != nil { // the turn can run without the tools
 		a.e.log.Warn("a worker gets no access to the server", zap.String("thread_id", a.id), zap.Error(err))
 		return nil
 	}

@@ -130,7 +130,7 @@ func (w *lateWriter) opEvent(op workerOp, step string, epoch int) lateEvent {
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
 }
 
-// selectTurn makes the unit one about a turn of the thread, in any state.
+// selectTurn selects the turn of the unit, which may be in any state.
 func (d *decision) selectTurn(turnID string) error {
 	if d.next().isActive(turnID) {
 		return nil

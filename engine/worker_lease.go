@@ -20,8 +20,8 @@ type leaseSecret struct {
 	key []byte
 }
 
-// token is the signature of a lease of a prompt of an attempt. It proves only that this log
-// has given the lease, so that nothing about it is stored.
+// token is the signature of a lease of a prompt. It proves that this log has given the
+// lease, so that nothing about it needs to be stored.
 func (s *leaseSecret) token(ctx context.Context, l turns.Lease) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,12 +52,12 @@ func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 	return nil
 }
 
-// mustHold returns nil if the lease, whose token is valid, is of the prompt that runs,
-// ErrLease if that is another one of the attempt, ErrNotActive if that attempt has ended, and a *lateError if it was
-// superseded.
+// mustHold returns nil if the lease, whose token is valid, is of the running prompt,
+// ErrLease if another prompt of the attempt runs, ErrNotActive if the attempt has ended,
+// and a *lateError if the attempt was superseded.
 func (r *rules) mustHold(s *state, l turns.Lease) error {
 	if act := s.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
-		// Its agent is no longer one of workers, or that prompt has ended.
+		// The agent's kind is no longer worker, or the prompt of the lease has ended.
 		if act.claimedWorker() == nil || act.turn.Prompts != l.Prompt {
 			return turns.ErrLease
 		}

@@ -65,7 +65,7 @@ func withLease[R any, P ledger.Result[R]](ctx context.Context, ws *Workers, c le
 			})
 		}
 		r, replayed, err := decide()
-		for errors.Is(err, turns.ErrChildrenMoved) { // a child turn has started meanwhile: it must be waited for
+		for errors.Is(err, turns.ErrChildrenMoved) { // a child turn has started meanwhile, and the turn must wait for it
 			a.work.hasChildren = true
 			r, replayed, err = decide()
 		}
