@@ -26,9 +26,8 @@ const (
 // maxTokenFile bounds what is read of a token's file, in case it is another file.
 const maxTokenFile = 4 << 10
 
-// access is what a command has to get into servers with: the token and the
-// certificates that the command line and the environment give, and the profiles. It
-// does not change.
+// access has the credentials of a command: the token and the certificates that the
+// command line and the environment give, and the profiles. It does not change.
 type access struct {
 	token, from string // "" if none is given for this command
 	ca          []byte
@@ -72,9 +71,9 @@ func (g *globals) access() (*access, error) {
 	return a, nil
 }
 
-// of returns a resolver of the same server that adds what is needed to get in there: a
-// token that is given, or else that of the profile of its URL, or else what the
-// resolver has found in the data directory.
+// of returns a resolver of the same server that adds the credentials: the given token, or
+// else that of the profile of its URL, or else what the resolver has found in the data
+// directory.
 func (a *access) of(resolve client.Resolver) client.Resolver {
 	return func() (client.Endpoint, error) {
 		endpoint, err := resolve()
@@ -139,7 +138,7 @@ func (g *globals) tokenOfEnvironment() string {
 	return token
 }
 
-// sameServer tells whether two URLs have the same form.
+// sameServer reports whether two URLs have the same form.
 func sameServer(a, b string) bool {
 	a, errA := client.NormalURL(a)
 	b, errB := client.NormalURL(b)

@@ -36,9 +36,9 @@ func newAgentsCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agents [NAME]",
 		Short: "List the agents of the server, or show one",
-		Long: `Lists the agents that threads can have, the default one first: what each is,
-can and does. What an agent can do is known once it has been started, so it may
-be unknown for an idle one; "holon doctor" starts each once.
+		Long: `Lists the agents that threads can have, the default one first: what each is, can
+do and is doing. What an agent can do is known only after it was started once.
+"holon doctor" starts each agent once.
 
   holon agents
   holon agents opencode          its modes and models too

@@ -25,9 +25,9 @@ func newAttachCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach THREAD",
 		Short: "Follow a thread, and answer its questions",
-		Long: `Shows a thread as holon run does, from its active turn on, else from its newest one,
-and then what follows. Questions of its agent are asked on the terminal. It ends when
-the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
+		Long: `Shows a thread as holon run does: its active turn, or else its newest one, and all
+that follows. Questions of its agent are asked on the terminal. The command ends when
+the thread is closed. Ctrl-C ends only the command: turns continue.
 
   holon attach latest
   holon attach "fix the tests"

@@ -30,16 +30,16 @@ func newAwaitCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "await [TURN…]",
 		Short: "Wait for the ends of turns, and print their results",
-		Long: `Waits until one of the turns has ended, or with --all each of them, and prints how
-and what its agent said last. Ctrl-C ends the waiting, not the work. --timeout 0
-only looks.
+		Long: `Waits until one of the turns has ended, or with --all until all have, and prints
+how each ended and the last message of its agent. Ctrl-C stops the waiting, not
+the turns. --timeout 0 does not wait.
 
-With --owner, what is printed counts as told to the agent of that thread: it is
-acknowledged in the thread's inbox and wakes the agent no more. Without a TURN
-it is about all child turns of the owner that have not ended or were not told.
+With --owner, the printed results count as told to the agent of that thread: they
+are acknowledged in the thread's inbox and no longer wake the agent. Without a TURN
+it waits for all child turns of the owner that have not ended or were not told.
 
-The exit code is 0 if what was waited for has come and each turn that has ended
-has completed, 1 otherwise.
+The exit code is 0 if one turn has ended (with --all: every turn) and each turn that
+has ended has completed, 1 otherwise.
 
   holon await turn_…
   holon await turn_… turn_… --all --timeout 1h
@@ -83,7 +83,7 @@ has completed, 1 otherwise.
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.owner, "owner", "", "the thread for which the turns work: its agent counts as told")
+	flags.StringVar(&options.owner, "owner", "", "the thread for which the turns work: the results count as told to its agent")
 	flags.BoolVar(&options.all, "all", false, "wait for all of the turns, not for one")
 	flags.DurationVar(&options.timeout, "timeout", turns.AwaitSeconds*time.Second, "how long to wait, such as 90s; 0: only look")
 	return cmd
@@ -172,7 +172,7 @@ func (o awaitOptions) what() string {
 	}
 }
 
-// satisfied reports whether what was waited for has come, and nothing went wrong.
+// satisfied reports whether the turns to wait for have ended, and all that ended completed.
 func (o awaitOptions) satisfied(answer turns.AwaitResult) bool {
 	ended, left := 0, 0
 	for i := range answer.Results {

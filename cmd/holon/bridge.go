@@ -17,7 +17,7 @@ import (
 func newBridgeCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bridge",
-		Short: "Manage channels to where people are: phone, Slack, GitHub, webhooks",
+		Short: "Manage channels to people: phone, Slack, GitHub, webhooks",
 		Long: `A bridge is a channel with its credentials. What is sent through it is decided
 by subscriptions: see holon notify, which also makes the first bridge of a
 phone.
@@ -95,7 +95,7 @@ machine can read the arguments of commands, and your shell keeps them.`,
 	flags.StringVar(&url, "to", "", "webhook: where to send, https://…")
 	flags.StringVar(&server, "server", "", "ntfy: the server (default: https://ntfy.sh)")
 	flags.StringVar(&apiURL, "api-url", "", "github: the API of another server than github.com")
-	flags.StringVar(&onPause, "on-pause", "", "what becomes of events that come while it is paused: wait (default) or drop")
+	flags.StringVar(&onPause, "on-pause", "", "what happens to events during a pause: wait (default) or drop")
 	files.bind(flags)
 	return cmd
 }
@@ -128,7 +128,8 @@ var tokenNames = map[bridges.Kind]string{
 	bridges.KindSlack: "the Slack bot, xoxb-…", bridges.KindGitHub: "GitHub, github_pat_…",
 }
 
-// newTopic makes a topic of 128 random bits or more: who knows it can read.
+// newTopic makes a topic of 128 random bits or more, because whoever knows it can read the
+// messages.
 func newTopic() string { return "holon-" + strings.ToLower(rand.Text()) }
 
 // addBridge makes a bridge and prints it, with what is shown only once.

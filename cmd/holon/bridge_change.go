@@ -136,7 +136,7 @@ func newBridgePauseCommand(g *globals) *cobra.Command {
 func newBridgeResumeCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume BRIDGE",
-		Short: "Let a bridge send again that was paused or disabled",
+		Short: "Let a paused or disabled bridge send again",
 		Args:  cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			return changeBridge(g, cmd, "bridge/resume", args[0], map[string]any{})

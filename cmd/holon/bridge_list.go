@@ -106,7 +106,7 @@ func showBridge(c *caller, b bridges.Bridge) error {
 	return nil
 }
 
-// bridgeAddress is the address of a bridge as far as it is no secret.
+// bridgeAddress is the address of a bridge without its secret parts.
 func bridgeAddress(b bridges.Bridge) string {
 	switch b.Kind {
 	case bridges.KindWebhook:

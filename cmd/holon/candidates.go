@@ -9,9 +9,9 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// titled are the rows with this title, as it is or as tables show it. The turn of a
-// thread with the same title is no other thing: a child turn often has the title of the
-// thread that was made for it.
+// titled are the rows with this title, as it is or as tables show it. A turn with the title
+// of its thread is not another candidate: a child turn often has the title of the thread
+// that was made for it.
 func titled(all []named, name string) []named {
 	shown := timeline.OneLine(name)
 	found := slices.DeleteFunc(slices.Clone(all), func(n named) bool {

@@ -27,11 +27,11 @@ terminal as it is.
 The keys are at the bottom of the screen: Enter sends, Esc leaves the line, and then
 ? lists all keys. Leaving stops nothing: turns continue at the server.
 
---plain writes and reads lines only, without moving the cursor: for screen readers, and
-for terminals that can do no more. It is chosen by itself if HOLON_PLAIN=1 or TERM=dumb
-is set, or if there is no terminal. Then each line of the input is a text for the agent,
-or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves, and so does
-Ctrl-C twice where no turn runs.
+--plain writes and reads lines only, without moving the cursor: for screen readers and
+for simple terminals. It is the default if HOLON_PLAIN=1 or TERM=dumb is set, or if there
+is no terminal. Then each line of the input is a text for the agent, or the answer to its
+question; Ctrl-C interrupts the turn, Ctrl-D leaves. If no turn runs, Ctrl-C twice leaves
+too.
 
   holon chat
   holon chat --agent claude --cwd ~/project
@@ -82,7 +82,7 @@ Ctrl-C twice where no turn runs.
 	return cmd
 }
 
-// plainOnly tells whether the terminal can show lines only, or a person wants that.
+// plainOnly reports whether the terminal can show lines only, or a person wants that.
 func plainOnly(c *console) bool {
 	on := c.env("HOLON_PLAIN")
 	return on != "" && on != "0" || !c.isTerminal(c.in) || !c.isTerminal(c.out)

@@ -78,12 +78,12 @@ func answerLines(q question) (lines []string) {
 	return lines
 }
 
-// answer takes a line as the answer to the question. One that was begun before the
-// question came is not taken, and no line is lost in silence.
+// answer takes a line as the answer to the question, unless the line was begun before the
+// question came. Every line that is not sent is printed.
 func (p *plainChat) answer(line string) error {
 	q := &p.open[0]
 	if p.input.terminal && time.Since(q.asked) < questionDead {
-		return p.say("A question has come meanwhile. Your line was not taken as its answer, and not sent: %s", line)
+		return p.say("A question has arrived. Your line was not sent, and not used as its answer: %s", line)
 	}
 	params, why := readAnswer(q.question, line)
 	if why != "" {

@@ -116,7 +116,7 @@ func TestALineInAChatIsNoAnswerToANewQuestion(t *testing.T) {
 	if err := p.line("write the tests"); err != nil {
 		t.Fatal(err)
 	}
-	if p.pending != 0 || len(p.open) != 1 || !strings.Contains(out.String(), "and not sent: write the tests") {
+	if p.pending != 0 || len(p.open) != 1 || !strings.Contains(out.String(), "Your line was not sent, and not used as its answer: write the tests") {
 		t.Errorf("%d calls, %d questions: %s", p.pending, len(p.open), out.String())
 	}
 }

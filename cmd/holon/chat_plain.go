@@ -114,7 +114,7 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after int6
 	return after, active, nil
 }
 
-// run goes on until the input has ended, and what was started here with it.
+// run continues until the input and all turns that were started here have ended.
 func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 	for {
 		if p.input.closed && (p.input.terminal || p.idle()) {
@@ -165,12 +165,12 @@ func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 	}
 }
 
-// idle tells whether nothing that was started here goes on.
+// idle reports whether nothing that was started here still runs.
 func (p *plainChat) idle() bool {
 	return p.pending == 0 && len(p.waits) == 0 && p.active == "" && len(p.open) == 0 && p.due == nil
 }
 
-// asking tells whether a line would be an answer.
+// asking reports whether a line would be an answer.
 func (p *plainChat) asking() bool {
 	return p.unsent != "" || len(p.open) > 0 && !p.open[0].asked.IsZero()
 }
@@ -192,7 +192,7 @@ func (p *plainChat) leave() error {
 	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
 }
 
-// unanswered leaves although something is asked: the input has ended.
+// unanswered ends the chat with an open question, because the input has ended.
 func (p *plainChat) unanswered() error {
 	if p.unsent != "" {
 		return errors.Join(p.say("not sent: %s", p.unsent), &exitError{code: exitFailed})
@@ -268,9 +268,9 @@ func (p *plainChat) askSoon() {
 	}
 }
 
-// signal takes a signal, and tells whether the chat ends. Ctrl-C interrupts what runs; a
-// second one does not wait for its end. Where nothing runs, it leaves no earlier than the
-// second time: the first one is how a person drops a line.
+// signal takes a signal, and reports whether the chat ends. Ctrl-C interrupts what runs; a
+// second one does not wait for its end. If nothing runs, only the second one ends the chat,
+// because people use the first to discard a line.
 func (p *plainChat) signal(sig os.Signal) (leaves bool, err error) {
 	failed := &exitError{code: exitFailed}
 	if sig == syscall.SIGINT && p.input.terminal {
@@ -305,8 +305,8 @@ func (p *plainChat) interrupted() (leaves bool, err error) {
 	return false, nil
 }
 
-// underWay are the turns that Ctrl-C is about: the one that runs, else those that were
-// started here and wait for their turn.
+// underWay are the turns that Ctrl-C interrupts: the one that runs, or else those that were
+// started here and are queued.
 func (p *plainChat) underWay() []string {
 	if p.active != "" {
 		return []string{p.active}

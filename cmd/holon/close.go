@@ -14,11 +14,11 @@ func newCloseCommand(g *globals) *cobra.Command {
 	var flags changeFlags
 	cmd := &cobra.Command{
 		Use:   "close [THREAD]",
-		Short: "End a thread for good; it can still be read",
-		Long: `Closes a thread: its active turn is interrupted, what is queued does not start, and
-its child threads are closed with it. Nothing is deleted. Without THREAD it is the
-only open thread; if there are several, you choose one. On a terminal it says what
-the thread does and asks first.
+		Short: "Close a thread permanently; it can still be read",
+		Long: `Closes a thread: its active turn is interrupted, queued turns do not start, and its
+child threads are closed too. Nothing is deleted. Without THREAD it closes the only
+open thread; if there are several, you choose one. On a terminal it says what the
+thread is doing, and asks before it closes it.
 
   holon close "fix the tests"
   holon close 8c1d04fe --yes --reason "done"`,

@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// Bounds of what a shell completes: a person waits for it with a finger on the key.
+// Bounds of what a shell completes, because a person waits for it.
 const (
 	completePatience = 200 * time.Millisecond
 	completeNewest   = 50

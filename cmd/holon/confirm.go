@@ -12,13 +12,14 @@ import (
 // errNothingDone ends a command that a person has not confirmed.
 var errNothingDone = &exitError{code: exitFailed, err: errors.New("nothing was changed")}
 
-// person is who can be asked before something is stopped. One goroutine uses it.
+// person is the user at the terminal, who can be asked before something is stopped. One
+// goroutine uses it.
 type person struct {
 	*questions
 }
 
-// control is what commands work with that stop, hold back or follow a thread: a caller,
-// and the person who can be asked. Call end when done.
+// control is a caller, and the person who can be asked, for commands that stop, pause or
+// follow a thread. Call end when done.
 type control struct {
 	caller *caller
 	asks   *person // nil: nobody was asked yet
@@ -84,7 +85,7 @@ func (p *person) number(ctx context.Context, question string, most int) (int, er
 		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= most {
 			return n, nil
 		}
-		fmt.Fprintf(p.screen, "That is no number from 1 to %d.\n", most)
+		fmt.Fprintf(p.screen, "That is not a number from 1 to %d.\n", most)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestOneOfSeveralIsChosenOnATerminal(t *testing.T) {
 	p := s.openTerminal("interrupt")
 	p.await("which? 1-2, Enter for none: ")
 	p.enter("3")
-	p.await("That is no number from 1 to 2.")
+	p.await("That is not a number from 1 to 2.")
 	p.enter("2")
 	p.await("Interrupt " + second)
 	p.enter("y")

@@ -98,7 +98,7 @@ func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Write
 			if reason := b.reason(); reason != "" {
 				err = errors.New(reason)
 			}
-			return fmt.Errorf("the server is gone: %w", err)
+			return fmt.Errorf("the connection to the server is lost: %w", err)
 		case <-b.changed:
 			if b.done() {
 				return nil
@@ -106,7 +106,7 @@ func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Write
 			patience.Reset(answerPatience)
 		case <-patience.C:
 			if b.atEnd() {
-				return fmt.Errorf("no answer came for %s to what was asked last", answerPatience)
+				return fmt.Errorf("the last request got no answer within %s", answerPatience)
 			}
 			patience.Reset(answerPatience)
 		case <-ctx.Done():
@@ -196,7 +196,7 @@ func (b *bridge) inputEnded() { b.change(func() { b.ended = true }) }
 
 func (b *bridge) atEnd() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.ended }
 
-// done tells whether stdin has ended and every request is answered.
+// done reports whether stdin has ended and every request is answered.
 func (b *bridge) done() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -205,7 +205,7 @@ func (b *bridge) done() bool {
 
 func (b *bridge) reason() string { b.mu.Lock(); defer b.mu.Unlock(); return b.closing }
 
-// expectsAnswer tells whether the server will answer a line: it answers
+// expectsAnswer reports whether the server will answer a line: it answers
 // requests and invalid lines, but neither notifications nor responses.
 func expectsAnswer(line []byte) bool {
 	line = bytes.TrimSpace(line)
@@ -239,7 +239,7 @@ func expectsAnswer(line []byte) bool {
 	return hasID || !valid
 }
 
-// readServerLine tells whether a line is an answer, and returns the reason of a
+// readServerLine reports whether a line is an answer, and returns the reason of a
 // stream/closing.
 func readServerLine(line []byte) (answer bool, closing string) {
 	line = bytes.TrimSpace(line)

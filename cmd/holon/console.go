@@ -34,12 +34,12 @@ func (c *console) env(name string) string {
 	return value
 }
 
-// isTerminal tells whether a stream is a terminal that understands escapes.
+// isTerminal reports whether a stream is a terminal that understands escapes.
 func (c *console) isTerminal(stream any) bool {
 	return isTerminalFile(stream) && c.env("TERM") != "dumb"
 }
 
-// isTerminalFile tells whether a person is at the other end of a stream, whatever the
+// isTerminalFile reports whether a person is at the other end of a stream, whatever the
 // terminal can do.
 func isTerminalFile(stream any) bool {
 	file, ok := stream.(*os.File)
@@ -66,7 +66,7 @@ func (c *console) windowRows() int {
 	return 24
 }
 
-// utf8Locale tells whether the locale's character set is UTF-8. Without any
+// utf8Locale reports whether the locale's character set is UTF-8. Without any
 // locale the result is true: agents' text is always UTF-8.
 func (c *console) utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

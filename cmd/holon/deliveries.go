@@ -47,8 +47,8 @@ func newDeliveriesCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List what was sent, what waits, and what was given up",
-		Long: `Lists deliveries, the newest last. Details are kept for 7 days, of dead ones for
-30.
+		Long: `Lists deliveries, the newest last. Details are kept for 7 days, those of dead
+deliveries for 30 days.
 
   holon deliveries                   the newest
   holon deliveries --dead            those that were given up
@@ -196,9 +196,9 @@ the id ignores it.`,
 func ofDelivery(err error) error {
 	switch {
 	case client.IsKind(err, "delivery_not_found"):
-		return &hintedError{err, "holon deliveries lists them. Details are kept for 7 days, of dead ones for 30; what was ignored has none."}
+		return &hintedError{err, "holon deliveries lists them. Details are kept for 7 days, those of dead deliveries for 30. An ignored event has no delivery."}
 	case reasonOf(err) == "nothing_to_send":
-		return &hintedError{err, "Nothing was made of it to send: it was suppressed, superseded before, or is a mismatch. See: holon delivery DELIVERY"}
+		return &hintedError{err, "It was never to be sent: it was suppressed or superseded, or it is a mismatch. See: holon delivery DELIVERY"}
 	}
 	return err
 }

@@ -13,10 +13,10 @@ func newDetachCommand(g *globals) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use:   "detach TURN",
-		Short: "Let a child turn go on in the background",
+		Short: "Let a child turn continue in the background",
 		Long: `From now on nothing waits for the end of the child turn: the turn that has started
-it can complete before. The end goes into the inbox of the owner. There is no way
-back; holon await waits for it without changing that.`,
+it can complete before. The result goes into the inbox of the owner. This cannot be
+undone; holon await can still wait for the turn.`,
 		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)

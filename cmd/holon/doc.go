@@ -1,7 +1,6 @@
-// Command holon is the one binary: the server (holon serve), commands for
-// people (run, watch, respond, inbox, remind, threads, turns, items, status), for
-// programs (call, connect, ingest, schema) and for maintenance (doctor, backup, restore, export,
-// prune, bench, conformance, config).
+// Command holon is the one binary: the server (holon serve), the dashboard (holon), and
+// commands for work with agents, for maintenance of the server, and for programs; root.go
+// has these groups.
 //
 // Each subcommand is a file with func newXCommand(g *globals) *cobra.Command,
 // listed in root.go. Output for programs goes to stdout and nothing else does;

@@ -26,7 +26,7 @@ func newDoctorCommand(g *globals) *cobra.Command {
 		Short: "Check the server, the log, the data directory, the agents and the bridges",
 		Long: `Asks the server that the other commands would use, with the same token and
 certificates, and says which it is. If it is another one than that of the data
-directory (--url, HOLON_URL), only its answers are looked at. Else: settings,
+directory (--url, HOLON_URL), only its answers are checked. Otherwise: settings,
 integrity and density of the log, permissions and free space, also while the
 server runs. Each agent that is configured, or named with
 --agent, is started once, separately from the server's, and problems are

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// reachTime bounds a connection to a target: doctor is not a test of patience.
+	// reachTime bounds a connection to a target, because a person waits for doctor.
 	reachTime = 3 * time.Second
 	// reaching is how many targets are connected to at the same time.
 	reaching = 8

@@ -78,14 +78,15 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 // givenURL is what the command line or the environment gives, "" for none.
 func givenURL(g *globals) string { return cmp.Or(g.url, g.env("HOLON_URL")) }
 
-// none tells whether an error only says that no server runs where none has to.
+// none reports whether an error only says that no server runs, which is no fault: the data
+// directory has none, or nothing answers at the default address.
 func none(err error) bool {
 	var gone *client.NoServerError
 	var silent *client.UnreachableError
 	return errors.As(err, &gone) || errors.As(err, &silent) && strings.HasPrefix(silent.Source, client.SourceDefault)
 }
 
-// servedFrom tells whether the server at a URL, with this log, is that of a data directory.
+// servedFrom reports whether the server at a URL, with this log, is that of a data directory.
 func servedFrom(data, url, logID string) bool {
 	record, err := client.ReadServerFile(data)
 	if err != nil {
@@ -102,7 +103,8 @@ func servedFrom(data, url, logID string) bool {
 	return false
 }
 
-// describe says which server it is, how it was found, and as whom doctor got in.
+// describe says which server it is, how it was found, and with which credential it let
+// doctor in.
 func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 	e := g.endpoint()
 	text := fmt.Sprintf("%s (from %s) answers: version %s, %s, %d events", e.URL, e.Source, who.ServerInfo.Version, who.LogID, who.LatestSeq)

@@ -70,8 +70,8 @@ func (f *childFeed) end() {
 	}
 }
 
-// ended follows the end of one of the channels: child turns are shown no more, and the
-// owner's turn goes on.
+// ended follows the end of one of the channels: child turns are no longer shown, and the
+// owner's turn is followed alone.
 func (f *childFeed) ended(found bool) {
 	if found {
 		f.found = nil

@@ -49,7 +49,7 @@ func (g *globals) hintOfConnection(err error) string {
 }
 
 // hintOfCertificate says what to do about a certificate; ca is the file of --ca, or "",
-// and kept tells whether a login has kept certificates of the server.
+// and kept reports whether a login has kept certificates of the server.
 func hintOfCertificate(e *client.CertificateError, ca string, kept bool) string {
 	switch e.Reason {
 	case client.CertificateUntrusted:
@@ -57,7 +57,7 @@ func hintOfCertificate(e *client.CertificateError, ca string, kept bool) string 
 		case ca != "":
 			return "The certificates in --ca " + ca + " are not those of its authority."
 		case kept:
-			return "Those that holon login has kept do not fit: the server has another certificate now, or somebody else answers.\nAsk whoever runs it. If it is new: holon login " + e.URL + " --ca FILE"
+			return "Those that holon login has saved do not fit: the server has another certificate now, or somebody else answers.\nAsk whoever runs it. If it is new: holon login " + e.URL + " --ca FILE"
 		}
 		return "If it is your server, copy the certificate of its authority, or its own if it has signed itself,\nfrom there by a way that you trust, and name it: --ca FILE (holon login " + e.URL + " --ca FILE keeps it)."
 	case client.CertificateName:

@@ -190,7 +190,7 @@ func newInboxFlushCommand(g *globals) *cobra.Command {
 	var digest string
 	cmd := &cobra.Command{
 		Use:   "flush [THREAD]",
-		Short: "Post at once what waits in digests for more of the same",
+		Short: "Post now the items that wait in digests",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			params := map[string]any{}
@@ -208,10 +208,10 @@ func newInboxWakeCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "wake THREAD",
 		Short: "Tell the agent again what is not acknowledged",
-		Long: `Makes entries new again that the thread's agent was told and that are not
-acknowledged, and ends what keeps new entries from starting a turn: an interrupt
-by a person, or a bound on wakes. It starts nothing if the policy of the inbox
-says "wake none".`,
+		Long: `Marks entries as new again that the thread's agent was told but that are not
+acknowledged. It also removes what keeps new entries from starting a turn: an
+interrupt by a person, or a bound on wakes. It starts nothing if the policy of the
+inbox says "wake none".`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			return entriesCommand(g, cmd, args, "inbox/wake", map[string]any{}, "New again: %s.", "No entry had to be made new again.")

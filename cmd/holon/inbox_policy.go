@@ -26,7 +26,7 @@ func newInboxPolicyCommand(g *globals) *cobra.Command {
 	var reset []string
 	cmd := &cobra.Command{
 		Use:   "policy [THREAD]",
-		Short: "Show or change how an inbox groups items, and what new entries cause",
+		Short: "Show or change how an inbox groups items, and whether new entries start a turn",
 		Long: `Without flags it shows the policy of an inbox. With flags it changes what they name
 and nothing else.
 

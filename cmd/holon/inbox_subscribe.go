@@ -19,7 +19,7 @@ func newInboxSubscribeCommand(g *globals) *cobra.Command {
 	var threads, methods []string
 	cmd := &cobra.Command{
 		Use:   "subscribe THREAD SOURCE",
-		Short: "Let what a source receives arrive in an inbox",
+		Short: "Connect a source to an inbox",
 		Long: `Connects a source to the inbox of THREAD. SOURCE is one that the configuration of
 the server names, or "events": what happens in other threads.
 

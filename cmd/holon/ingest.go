@@ -34,8 +34,8 @@ that is stored already changes nothing, so the same input can be sent again. Ite
 with the same grouping become one entry.
 
 It works on a live pipe: what has been read is stored when the input pauses for
-100 ms. While the inbox is full it waits. A line that is no item ends it; all
-lines before are stored.
+100 ms. While the inbox is full it waits. A line that is not an item ends the
+command; all lines before it are stored.
 
   tail -F events.ndjson | holon ingest me --source builds`,
 		Args: cobra.ExactArgs(1),

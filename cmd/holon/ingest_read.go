@@ -46,7 +46,7 @@ func readItems(ctx context.Context, r io.Reader, source string, items chan<- num
 // line keeps no other from being stored.
 func readItem(line []byte, source string) (item inbox.Item, err error) {
 	if err := strict.Unmarshal(bytes.Clone(line), &item); err != nil {
-		return item, fmt.Errorf("it is no item: %w", err)
+		return item, fmt.Errorf("it is not an item: %w", err)
 	}
 	switch item.Source {
 	case "", source:

@@ -35,8 +35,8 @@ func TestIngestStoresEachItemOnce(t *testing.T) {
 func TestWrongLinesEndIngest(t *testing.T) {
 	s := startMailbox(t)
 	for name, tc := range map[string]struct{ line, err string }{
-		"no JSON":        {`hello`, "line 3: it is no item"},
-		"no object":      {`["native_id"]`, "line 3: it is no item"},
+		"no JSON":        {`hello`, "line 3: it is not an item"},
+		"no object":      {`["native_id"]`, "line 3: it is not an item"},
 		"no id":          {`{"summary":"x"}`, "line 3: native_id must not be empty"},
 		"unknown member": {`{"native_id":"x","sumary":"y"}`, "sumary"},
 		"another source": {`{"native_id":"x","source":"other"}`, `its source is "other"`},

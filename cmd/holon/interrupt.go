@@ -40,10 +40,10 @@ func newInterruptCommand(g *globals) *cobra.Command {
 	var flags changeFlags
 	cmd := &cobra.Command{
 		Use:   "interrupt [THREAD|TURN]",
-		Short: "Stop a turn; its thread can go on with another one",
+		Short: "Stop a turn; its thread can run further turns",
 		Long: `Stops a turn: the active one of THREAD, or TURN, which may be queued. Without either
-it is the only active turn; if there are several, you choose one. On a terminal it
-says what the turn does and asks first.
+it stops the only active turn; if there are several, you choose one. On a terminal it
+says what the turn is doing, and asks before it stops it.
 
   holon interrupt
   holon interrupt "fix the tests"

@@ -27,17 +27,16 @@ const sourceLogin = "the argument"
 func newLoginCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "login URL",
-		Short: "Keep the token for a server, such as one on another machine",
-		Long: `Asks for the token, checks it at the server and keeps it for this URL, and for no
-other. From then on --url URL and HOLON_URL=URL need no token. It is kept in a
-file that only you can read. The token of a server is in the file token of its
-data directory.
+		Short: "Save the token for a server, such as one on another machine",
+		Long: `Asks for the token, checks it at the server and saves it for this URL only. From
+then on --url URL and HOLON_URL=URL need no token. It is saved in a file that only
+you can read. The token of a server is in the file "token" of its data directory.
 
   holon login https://holon.example.com
   holon login https://10.0.0.5:8443 --ca ca.pem         with a certificate of your own
   holon login https://holon.example.com --token-file -  reads the token from stdin
 
-The certificates of --ca are kept too. The token goes over https, to this machine
+The certificates of --ca are saved too. The token goes over https, to this machine
 (such as the end of an ssh tunnel) or to a unix socket, never over plain http to
 another machine.`,
 		Args: cobra.ExactArgs(1),

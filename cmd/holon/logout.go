@@ -16,8 +16,8 @@ import (
 func newLogoutCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout URL",
-		Short: "Forget the token that holon login has kept",
-		Long: `Removes what holon login has kept for this URL. The token itself stays valid at
+		Short: "Delete the token that holon login has saved",
+		Long: `Removes what holon login has saved for this URL. The token itself stays valid at
 the server.
 
   holon logout https://holon.example.com`,
@@ -53,8 +53,8 @@ the server.
 func newProfilesCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "profiles",
-		Short: "List the servers that holon login has kept tokens for",
-		Long: `Lists what holon login has kept: URLs, the last characters of the tokens, and the
+		Short: "List the servers for which holon login has saved tokens",
+		Long: `Lists what holon login has saved: URLs, the last characters of the tokens, and the
 authorities that are trusted there beside those of the system.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

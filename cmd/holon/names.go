@@ -253,8 +253,8 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 	return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 }
 
-// outside reports whether an id is not of the threads that a token is limited to. A title
-// and an ending are no such ids either: the lists have only the token's threads.
+// outside reports whether the server has refused an id because it is not of the threads to
+// which the token is limited.
 func outside(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Kind == client.KindForbidden && refused.Reason == "threads"

@@ -24,7 +24,7 @@ func newNotifyCommand(g *globals) *cobra.Command {
 	var o notifyOptions
 	cmd := &cobra.Command{
 		Use:   "notify THREAD | --all",
-		Short: "Send news to where people are: phone, Slack, GitHub, webhooks",
+		Short: "Send news to people: phone, Slack, GitHub, webhooks",
 		Long: `Sends the news of one thread, or of all, through a bridge. The first line makes
 the bridge of a phone if there is none named ntfy, and says how to subscribe to
 it:
@@ -74,13 +74,13 @@ turn, --all starts now; --from says otherwise.
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "the news of all threads")
-	flags.StringVar(&o.bridge, "bridge", "", "the bridge that it goes through")
+	flags.StringVar(&o.bridge, "bridge", "", "the bridge that sends the news")
 	bindTarget(cmd, &o.target)
 	flags.StringSliceVar(&o.on, "on", nil, "final, questions, progress, inbox; several with commas (default final)")
 	flags.StringSliceVar(&o.methods, "method", nil, "also events of this name, such as thread/closed; several with commas")
-	flags.StringVar(&o.from, "from", "", "now, beginning, or a seq: what comes after it")
+	flags.StringVar(&o.from, "from", "", "where to start: now, beginning, or after a seq")
 	flags.BoolVar(&o.text, "text", false, "also what the agent said last, without what looks like a secret")
-	flags.StringVar(&o.order, "order", "", "what waits for a message that fails: its turn (default), or strict: all")
+	flags.StringVar(&o.order, "order", "", "which messages wait for one that fails: turn (default): those of its turn; strict: all")
 	flags.StringVar(&o.id, "id", "", "the name of the subscription (default: made of bridge, thread and target)")
 	cmd.AddCommand(
 		newNotifyListCommand(g),
@@ -158,9 +158,9 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	switch {
 	case reasonOf(err) == "moved":
 		name := timeline.OneLine(id)
-		return &hintedError{err, fmt.Sprintf("holon notify show %s shows it. A subscription never moves: give this one another --id, or remove that one and give its bridge, thread and target.", name)}
+		return &hintedError{err, fmt.Sprintf("holon notify show %s shows it. A subscription cannot change its bridge, target or thread: give this one another --id.", name)}
 	case client.IsKind(err, client.KindCursorAhead):
-		return &hintedError{err, "Nothing is there yet. For what comes from now on: --from now"}
+		return &hintedError{err, "The log does not have this seq yet. To start from now: --from now"}
 	case err != nil:
 		return ofTarget(ofBridge(err, o.bridge), bridge)
 	}
@@ -244,8 +244,8 @@ func differs(s bridges.Subscription, choice map[string]any) bool {
 	return false
 }
 
-// bridgeFor reads a bridge. The one of a phone is made if it does not exist: made has
-// then what is shown only once, and a person has been shown it, whatever comes next.
+// bridgeFor reads a bridge. If that of a phone does not exist, it is made: made then has what
+// is shown only once. In text it was shown already, even if a later step fails.
 func bridgeFor(c *caller, name string) (b bridges.Bridge, made *madeBridge, err error) {
 	b, err = readBridge(c, name)
 	if name != phoneBridge || !client.IsKind(err, "bridge_not_found") {

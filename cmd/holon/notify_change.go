@@ -13,7 +13,7 @@ import (
 func newNotifyRmCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm SUBSCRIPTION",
-		Short: "Send nothing any more",
+		Short: "Delete a subscription",
 		Long: `Deletes a subscription and its target. Its position is kept: holon notify --id
 with the same name, bridge, thread and target continues there.`,
 		Args: cobra.ExactArgs(1),
@@ -44,7 +44,7 @@ func newNotifyPauseCommand(g *globals) *cobra.Command {
 func newNotifyResumeCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume SUBSCRIPTION",
-		Short: "Send again what was paused, held or disabled, with all that waits",
+		Short: "Let a paused, held or disabled subscription send again, with all that waits",
 		Args:  cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			return changeSubscription(g, cmd, "subscription/resume", args[0], map[string]any{}, stateAfter)
@@ -57,7 +57,7 @@ func newNotifyResetCommand(g *globals) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "reset SUBSCRIPTION --to SEQ --reason TEXT",
-		Short: "Go on after a seq: what was sent since is sent again",
+		Short: "Continue after a seq: what was sent since is sent again",
 		Long: `Makes a subscription go on after SEQ. What it has sent since is sent again,
 under the same ids, so that a receiver knows it. The reason stays in the log.
 

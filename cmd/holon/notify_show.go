@@ -34,7 +34,7 @@ func newNotifyListCommand(g *globals) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what is sent where",
+		Short: "List the subscriptions",
 		Long: `Lists the subscriptions. WAIT is how many messages are not sent yet, DEAD how
 many were given up: holon deliveries --dead lists those.`,
 		Args: cobra.NoArgs,
@@ -189,11 +189,11 @@ func subscriptionAdvice(s bridges.Subscription) string {
 func ofSubscription(err error) error {
 	switch {
 	case client.IsKind(err, "subscription_not_found"):
-		return &hintedError{err, "holon notify list lists them; --deleted: those that were deleted too."}
+		return &hintedError{err, "holon notify list lists them; --deleted adds those that were deleted."}
 	case client.IsKind(err, client.KindCursorAhead):
-		return &hintedError{err, "Nothing is there yet. For what comes from now on, give the newest seq."}
+		return &hintedError{err, "The log does not have this seq yet. To start from now, give the newest seq."}
 	case reasonOf(err) == "not_held":
-		return &hintedError{err, "Skip is for what is held, paused or disabled. To go on at another seq: holon notify reset"}
+		return &hintedError{err, "holon notify skip is for what is held, paused or disabled. To continue at another seq: holon notify reset"}
 	case client.IsKind(err, "delivery_not_found"):
 		return &hintedError{err, "--seq names a mismatch; holon notify show SUBSCRIPTION lists them."}
 	}

@@ -108,7 +108,7 @@ func TestASubscriptionIsMadeOnceAndChanged(t *testing.T) {
 	s.want("notify", "rm", "hook-main")
 	contains(t, s.want(line...), "hook-main-2: sends final of main through hook\n") // the other one would continue
 	contains(t, s.want(append(line, "--id=hook-main")...), "hook-main: sends final")
-	if r := s.holon("notify", "--all", "--bridge=hook", "--id=hook-main"); r.code != exitFailed || !strings.Contains(r.err, "never moves") {
+	if r := s.holon("notify", "--all", "--bridge=hook", "--id=hook-main"); r.code != exitFailed || !strings.Contains(r.err, "cannot change its bridge") {
 		t.Errorf("a moved one: %+v", r)
 	}
 }
@@ -159,7 +159,7 @@ func TestAHeldOrPausedSubscriptionSaysWhatToDo(t *testing.T) {
 	}
 	contains(t, s.want("notify", "reset", "hook-all", "--to=0", "--reason=again"), "hook-all: goes on after 0\n")
 	eventually(t, "both are sent, the second under its id", func() bool { return len(receiver.IDs()) == 2 && len(receiver.Requests()) == 3 })
-	if r := s.holon("notify", "reset", "hook-all", "--to=99999", "--reason=x"); r.code != exitFailed || !strings.Contains(r.err, "Nothing is there yet") {
+	if r := s.holon("notify", "reset", "hook-all", "--to=99999", "--reason=x"); r.code != exitFailed || !strings.Contains(r.err, "does not have this seq yet") {
 		t.Errorf("above the log: %+v", r)
 	}
 	contains(t, s.want("bridge", "pause", "hook"), "hook: paused\n")

@@ -28,16 +28,16 @@ func newOpenCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open",
 		Short: "Open the console in a browser, here or on a phone",
-		Long: `Starts your browser on the console, if the server runs on this machine and lets you
-in without a token. Else it prints an address with a code: whoever opens it first,
-within 60 seconds, is signed in for 12 hours.
+		Long: `Opens the console in your browser, if the server runs on this machine and needs no
+token from you. Otherwise it prints an address with a code: the first browser that
+uses it within 60 seconds is signed in for 12 hours.
 
   holon open
   holon open --qr --public-url https://holon.example.com --role respond   for a phone
   holon open --print --thread builds                 an address for somebody else
 
-What a code gives is what --role says, read if it says nothing, and never more than
-you have. To sign out everywhere: holon call signin/delete '{"all":true}'`,
+A code gives the role of --role (default: read), and never more than your own role.
+To sign out everywhere: holon call signin/delete '{"all":true}'`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(g); err != nil {
@@ -172,9 +172,9 @@ func plainAddress(record client.ServerRecord) string {
 	return ""
 }
 
-// start starts a browser on the plain address, or says why not. What a browser gets, a
-// request without a token gets: so it is asked for. who is the answer to one with the
-// token, which has looked at who listens there.
+// start starts a browser at the plain address, or says why not. It first sends a request
+// without a token, which gets what the browser would get. who is the answer to a request
+// with the token, for which the client has checked who listens there.
 func (o *opening) start(c *caller, at string, who api.InitializeResult) error {
 	if u, err := url.Parse(at); err != nil || u.Scheme != "http" || client.MayGetToken(at) != nil {
 		return fmt.Errorf("%s is not an address of this machine", at)
@@ -213,8 +213,8 @@ func (o *opening) printStarted(c *caller, at string) error {
 	return c.printText("The console opens in your browser: "+at+"/\n", nil)
 }
 
-// printCode makes a code and prints the address that has it. It is printed, and in no
-// argument of any program: those are for all users to see.
+// printCode makes a code and prints the address that has it. It passes it to no program,
+// because all users can see the arguments of programs.
 func (o *opening) printCode(c *caller, at string) error {
 	at = cmp.Or(o.link, at)
 	if o.qr && o.publicURL == "" && client.MayGetToken(at) == nil && strings.HasPrefix(at, "http://") {
@@ -272,7 +272,7 @@ func portOf(host string) string {
 func ofCode(err error) error {
 	switch {
 	case client.IsKind(err, "overloaded"):
-		return &hintedError{err, "Codes that nobody uses end after a minute: try again then."}
+		return &hintedError{err, "Unused codes expire after a minute: try again then."}
 	case client.IsKind(err, "method_not_found"):
 		return &hintedError{err, "This server is older than the command: restart it."}
 	}

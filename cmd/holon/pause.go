@@ -15,10 +15,10 @@ func newPauseCommand(g *globals) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "pause [THREAD]",
-		Short: "Let no further turn start, in the whole server or in a thread",
+		Short: "Start no further turns, in the whole server or in a thread",
 		Long: `Pauses the server: turns are queued and none starts, until holon resume. With
-THREAD it is only that thread. Active turns go on: holon interrupt stops one. So
-nothing is lost, and it does not ask.
+THREAD it is only that thread. Active turns continue: holon interrupt stops one. No
+work is lost, so the command does not ask first.
 
   holon pause --timeout 1h --reason "deploying"
   holon pause "fix the tests"`,

@@ -20,7 +20,7 @@ func newRemindCommand(g *globals) *cobra.Command {
 	var id, key string
 	cmd := &cobra.Command{
 		Use:   "remind THREAD WHEN TEXT…",
-		Short: "Let a text arrive in an inbox later, once or again and again",
+		Short: "Put a text into an inbox later, once or repeatedly",
 		Long: `Creates a timer of THREAD. Each time it fires, TEXT is an entry in the thread's
 inbox. WHEN is one argument, in the timezone of this machine:
 
@@ -163,7 +163,7 @@ func timerText(t inbox.Timer, now time.Time) string {
 	return text
 }
 
-// repeats says how a timer goes on after its next firing, "" if it does not.
+// repeats says how a timer continues after its next firing, "" if it does not.
 func repeats(t inbox.Timer) string {
 	switch {
 	case t.EverySeconds > 0:

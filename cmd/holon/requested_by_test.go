@@ -212,7 +212,7 @@ func written(events []client.Event, method string) bool {
 	return false
 }
 
-// isNamed tells whether an event names a token as whoever asked for it.
+// isNamed reports whether an event names a token as whoever asked for it.
 func isNamed(events []client.Event, method, token string) bool {
 	for _, e := range events {
 		if e.Method != method {

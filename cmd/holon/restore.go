@@ -12,8 +12,8 @@ import (
 func newRestoreCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make a data directory of a backup",
-		Long: `Checks a backup and makes a data directory of it; the directory must be empty or
+		Short: "Make a data directory from a backup",
+		Long: `Checks a backup and makes a data directory from it; the directory must be empty or
 absent. The log gets a new log_id, because the two logs continue differently:
 clients with a cursor of the old log get log_changed and start over, and leases
 of the old log are forbidden. Bridges are paused until holon bridge resume, because

@@ -14,7 +14,7 @@ func newRetryCommand(g *globals) *cobra.Command {
 	var flags changeFlags
 	cmd := &cobra.Command{
 		Use:   "retry THREAD|TURN",
-		Short: "Retry a turn that has failed or was interrupted, or that is reviewed",
+		Short: "Retry a turn that failed, was interrupted, or is or was in review",
 		Long: `Supersedes the output so far of TURN, or of the last turn of THREAD, and starts its
 next attempt with the same input, or queues it if its thread is busy. Nothing is
 deleted: the log, and holon turns TURN, still show the earlier attempts. Their
@@ -63,7 +63,7 @@ func ofRetry(err error, s subject) error {
 	thread, turn := timeline.OneLine(s.thread.ThreadID), timeline.OneLine(s.turn.TurnID)
 	switch s.turn.State {
 	case turns.Completed:
-		return &hintedError{err, `It has done its work. Another turn starts with: holon run --thread ` + thread + ` "…"`}
+		return &hintedError{err, `It has completed. To start another turn: holon run --thread ` + thread + ` "…"`}
 	case turns.Active, turns.Queued:
 		return &hintedError{err, "It has not ended. See it with: holon attach " + thread + "; stop it with: holon interrupt " + turn}
 	}

@@ -117,7 +117,7 @@ func TestARetryOfAThreadIsOfItsLastTurn(t *testing.T) {
 		t.Errorf("by the thread's whole id: %v", got)
 	}
 	s.want("run", "--thread=done", "/say done")
-	contains(t, s.holon("retry", "done").err, "[conflict]", `It has done its work. Another turn starts with: holon run --thread done "…"`)
+	contains(t, s.holon("retry", "done").err, "[conflict]", `It has completed. To start another turn: holon run --thread done "…"`)
 	s.want("run", "-d", "--thread=busy", "/sleep 600000")
 	contains(t, s.holon("retry", "busy").err, "It has not ended. See it with: holon attach busy; stop it with: holon interrupt turn_")
 	s.want("call", "thread/start", `{"thread_id":"fresh"}`)

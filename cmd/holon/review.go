@@ -26,17 +26,18 @@ func newReviewCommand(g *globals) *cobra.Command {
 	var o reviewOptions
 	cmd := &cobra.Command{
 		Use:   "review [TURN]",
-		Short: "Give a verdict about the end of a turn; without TURN list those that wait for one",
+		Short: "Give a verdict about a turn; without TURN list those that wait for one",
 		Long: `A turn with a review policy (holon run --review, or review in its agent's
-configuration) ends as ever, but what waits for it is told only after a verdict:
+configuration) ends as usual, but what waits for it gets the result only after a
+verdict:
 
   --approve           it is done
   --reject "NOTE"     another turn continues it at once, whose prompt is the note
   --block             it is not done, and nothing follows
 
-After 3 continuations, or with --final, a rejection is the end too. A review that
-nobody decides in time (review_timeout_seconds of the agent, 24 h) is blocked. The
-first verdict wins; holon retry tries the turn again instead.
+After 3 continuations, or with --final, a rejection is final too. A turn without a
+verdict in time (review_timeout_seconds of the agent, 24 h) is blocked. The first
+verdict wins; holon retry tries the turn again instead.
 
   holon review                              list what waits
   holon review turn_…                       what its agent said last
@@ -72,9 +73,9 @@ first verdict wins; holon retry tries the turn again instead.
 		}),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.approve, "approve", false, "the end is accepted")
+	flags.BoolVar(&o.approve, "approve", false, "the result is accepted")
 	flags.StringVar(&o.reject, "reject", "", "what is wrong: another turn continues with this text")
-	flags.BoolVar(&o.block, "block", false, "the end is accepted as one that is not good enough; nothing follows")
+	flags.BoolVar(&o.block, "block", false, "the result is not good enough, and nothing follows")
 	flags.BoolVar(&o.final, "final", false, "with --reject: no turn continues it")
 	flags.StringVar(&o.note, "note", "", "with --approve or --block: why")
 	flags.IntVar(&o.attempt, "attempt", 0, "the attempt that was reviewed; refused if another one is live (default: the live one)")

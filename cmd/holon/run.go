@@ -57,7 +57,7 @@ code is 0 if the turn completed, 1 otherwise. With --detach it only starts the t
 and prints its name and that of its thread: holon attach shows it later.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
-turn continues at the server if this command is cut off. A broken connection is
+turn continues at the server if this command is disconnected. A broken connection is
 resumed without a gap.
 
 With --parent the turn works for another thread, its owner, in a child thread of
@@ -133,7 +133,7 @@ goes into the owner's inbox.
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
 	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
 	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
-	flags.StringVar(&options.review, "review", "", "which end waits for a review: none, on_success, on_failure or always (default: as the agent is configured)")
+	flags.StringVar(&options.review, "review", "", "which results wait for a review: none, on_success, on_failure or always (default: as the agent is configured)")
 	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
 	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
 	flags.BoolVar(&options.full, "full", false, "show all lines of long outputs, not the first 20")
@@ -203,7 +203,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	err = callRetrying(ctx, c, "thread/start", thread, &started)
 	if outside(err) && o.thread != "" && o.parent+o.agent+o.cwd == "" {
-		// A token that is limited to threads starts no other ones, and goes on in its own.
+		// A token that is limited to threads cannot start another one, but continues in its own.
 		var read api.ThreadReadResult
 		err = c.Call(ctx, "thread/read", map[string]any{"thread_id": o.thread}, &read)
 		started.ThreadID, started.Seq = o.thread, read.LatestSeq

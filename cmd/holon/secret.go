@@ -23,7 +23,7 @@ func (f *secretFiles) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.token, "token-file", "", "a file that has the token of ntfy, slack or github; - reads it from stdin. The one for the server goes before the command: holon --token-file FILE bridge …")
 	flags.StringVar(&f.secret, "secret-file", "", "a file that has the secret of webhook, whsec_… (default: the server makes one); - reads it from stdin")
 	flags.StringVar(&f.webhookURL, "webhook-url-file", "", "a file that has the URL of an incoming webhook, for slack instead of a token; - reads it from stdin")
-	flags.StringVar(&f.topic, "topic-file", "", "a file that has the topic of ntfy (default: one that nobody can guess is made); - reads it from stdin")
+	flags.StringVar(&f.topic, "topic-file", "", "a file that has the topic of ntfy (default: a new random one); - reads it from stdin")
 }
 
 // read reads the files that are named into params.

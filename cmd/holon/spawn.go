@@ -113,7 +113,7 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 	return done, nil
 }
 
-// taken tells whether a program listens at a TCP address.
+// taken reports whether a program listens at a TCP address.
 func taken(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

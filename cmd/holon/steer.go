@@ -18,10 +18,10 @@ func newSteerCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "steer THREAD|TURN TEXT…",
 		Short: "Say something to a turn while it works",
-		Long: `Adds TEXT to an active turn: of THREAD, or TURN. The agent gets it at once if it can
-take text while it works, else as its next prompt before the turn ends. TEXT "-"
-reads it from stdin. With --interrupt the agent's current prompt is cut short for
-it; the turn goes on.
+		Long: `Adds TEXT to an active turn: that of THREAD, or TURN. The agent gets it at once if it
+can take text while it works, otherwise as its next prompt before the turn ends.
+TEXT "-" reads it from stdin. With --interrupt the agent's current prompt is stopped
+for it; the turn continues.
 
   holon steer "fix the tests" "leave package b alone"
   git diff | holon steer 8c1d04fe -`,
@@ -64,8 +64,8 @@ it; the turn goes on.
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "cut the agent's current prompt short")
-	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and text are said only once, however often this is run")
+	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "stop the agent's current prompt")
+	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and text are sent only once, however often this is run")
 	return cmd
 }
 

@@ -65,7 +65,7 @@ func doing(t *api.ThreadView) string {
 	if hand := atHand(t.Summary); hand != "" {
 		parts = append(parts, hand)
 	}
-	if t.State == threads.Paused { // no status: the active turn goes on
+	if t.State == threads.Paused { // this is no status: the active turn continues
 		parts = append(parts, "paused")
 	}
 	if n := t.Summary.Queued; n > 0 && t.Summary.Status != turns.SummaryClosed {
@@ -74,7 +74,7 @@ func doing(t *api.ThreadView) string {
 	return strings.Join(parts, "; ")
 }
 
-// atHand is what an agent is at, or has come to.
+// atHand is what the agent waits for or is doing, or how its last turn ended.
 func atHand(s *api.ThreadSummary) string {
 	switch {
 	case len(s.Waiting) > 0:
@@ -84,7 +84,7 @@ func atHand(s *api.ThreadSummary) string {
 		}
 		return text
 	case s.Reviews > 0:
-		return counted(s.Reviews, "end waits", "ends wait") + " for a review"
+		return counted(s.Reviews, "result waits", "results wait") + " for a review"
 	case s.Status == turns.SummaryFailed && s.Error != nil:
 		return timeline.OneLine(s.Error.Message)
 	case s.Doing != nil:

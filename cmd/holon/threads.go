@@ -8,18 +8,18 @@ func newThreadsCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "threads",
 		Short: "List threads, the newest last, with what each is doing",
-		Long: `Lists threads, the newest last. THREAD is the ending of the id, by which every
-command finds it; --long shows whole ids. STATUS says since when a thread is
+		Long: `Lists threads, the newest last. THREAD is the end of the id, which every command
+accepts; --long shows whole ids. STATUS says since when a thread is
 
-  waiting   for a person: holon respond shows the questions, holon review the ends
+  waiting   for a person: holon respond shows the questions, holon review the results
   working   or about to start what is queued
   failed    its last turn has failed
-  idle      nothing is to be done in it
-  closed    for good
+  idle      it has nothing to do
+  closed    it can only be read
 
 TITLE is the beginning of the first prompt if a thread has none. BRANCH, with the lines
-added and removed since its last commit, is asked for in the background: it may be
-there only the second time. -o json prints all that is known.`,
+added and removed since its last commit, is read in the background, so it may be
+missing the first time. -o json prints all that is known.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			return summaryListing.print(g, cmd, withSummary(map[string]any{"state": state, "agent": agent}), limit)

@@ -95,7 +95,7 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 	for _, c := range []struct{ row, want string }{
 		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `],"waiting_count":1,"doing":{"title":"x"}}}`, "waiting||Delete it?||"},
 		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `,` + ask + `],"waiting_count":12}}`, "waiting||Delete it? (and 11 questions)||"},
-		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"queued":3}}`, "waiting||2 ends wait for a review; paused; 3 queued||"},
+		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"queued":3}}`, "waiting||2 results wait for a review; paused; 3 queued||"},
 		{`{"state":"running","summary":{"status":"working","title":"a","queued":1}}`, "working|a|1 queued||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"Run the tests","target":"go test ./..."}}}`, "working||Run the tests: go test ./...||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},

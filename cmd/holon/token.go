@@ -19,13 +19,13 @@ import (
 func newTokenCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Give a phone, a colleague or a program a credential of its own",
+		Short: "Give a phone, a colleague or a program its own credential",
 		Long: `A named token may do what its role says, and nothing else:
 
   read      read everything, also what agents print: that is reading your code
-  respond   also answer questions, except for always, and acknowledge inboxes
+  respond   also answer questions, but not with "always", and acknowledge inboxes
   work      also start, steer and stop work: that runs code as you
-  operate   everything but tokens, the secrets of bridges, and pruning
+  operate   everything except tokens, the secrets of bridges, and pruning
 
   holon token create phone --role respond
   holon token create ci --role work --thread builds --expires 30d
@@ -173,7 +173,7 @@ var tokenListing = listing{
 func newTokenListCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the named tokens, those that have ended too",
+		Short: "List the named tokens, also those that have ended",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			c, err := g.caller(cmd)
@@ -190,7 +190,7 @@ func newTokenListCommand(g *globals) *cobra.Command {
 func newTokenRevokeCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Revoke a named token for good",
+		Short: "Revoke a named token permanently",
 		Args:  cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)

@@ -38,10 +38,10 @@ Agents continue when you leave it.
 	return cmd
 }
 
-// onTerminal tells whether a full screen can be shown.
+// onTerminal reports whether a full screen can be shown.
 func (g *globals) onTerminal() bool { return g.isTerminal(g.in) && g.isTerminal(g.out) }
 
-// interactive tells whether a person is likely to be there: not in a pipeline of
+// interactive reports whether a person is likely to be there: not in a pipeline of
 // continuous integration, which may have a terminal too.
 func (g *globals) interactive() bool { return g.onTerminal() && g.env("CI") == "" }
 

@@ -17,7 +17,7 @@ or how the last one ended, for how long, and the questions that wait for a perso
 Without THREAD it shows every thread that has child threads or runs something.
 Closed threads are left out.
 
-With --watch the tree is drawn anew as it changes, until Ctrl-C.
+With --watch the tree is redrawn when it changes, until Ctrl-C.
 
   holon tree
   holon tree thread_… --watch

@@ -17,7 +17,7 @@ var (
 	commit  = ""
 )
 
-// versionInfo is what `holon version --json` prints.
+// versionInfo is what `holon version -o json` prints.
 type versionInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`

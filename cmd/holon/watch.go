@@ -32,9 +32,9 @@ A retry supersedes earlier output. On a terminal its lines are removed
 (--superseded=hide) or struck out (mark), unless they have scrolled away; in
 plain lines a marker says what is superseded. show changes nothing.
 
---within follows a thread and all that are below it, also those that start later.
---content summary leaves out what agents print: of each item its type and title.
---whole keeps it for one thread of them.
+--within follows a thread and all threads below it, also those that start later.
+--content summary shows only the type and the title of each item, not what agents
+print. --whole shows one thread in full all the same.
 
 -o jsonl prints every notification exactly as received, one per line, superseded
 ones too unless --superseded=hide asks the server to leave them out.
@@ -114,7 +114,7 @@ Use a name with the same --thread, --within and --method each time.
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
 	flags.StringArrayVar(&options.WithinThreadIDs, "within", nil, "only this thread and those below it; repeatable")
 	flags.StringVar(&content, "content", "", "summary: without what agents print")
-	flags.StringArrayVar(&options.WholeThreadIDs, "whole", nil, "with --content summary: this thread whole all the same; repeatable")
+	flags.StringArrayVar(&options.WholeThreadIDs, "whole", nil, "with --content summary: show this thread in full; repeatable")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
 	flags.StringVar(&consumer, "consumer", "", "start after the cursor of this name, and advance it")
@@ -142,7 +142,7 @@ func supersededMode(flag, format string) (timeline.Superseded, error) {
 	return mode, nil
 }
 
-// collapses tells whether the server can leave out superseded events. If the
+// collapses reports whether the server can leave out superseded events. If the
 // call fails, the next call reports why.
 func collapses(ctx context.Context, c *client.Client) bool {
 	var hello struct {

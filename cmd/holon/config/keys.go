@@ -61,7 +61,7 @@ var Keys = []Setting{
 	text("tls_cert", "file of the certificate, PEM", func(c *Config) *string { return &c.TLSCert }),
 	text("tls_key", "file of the certificate's key, PEM", func(c *Config) *string { return &c.TLSKey }),
 	boolean("behind_proxy", "a proxy in front does TLS, so a non-loopback listener needs no certificate", func(c *Config) *bool { return &c.BehindProxy }),
-	boolean("console", "serve the console in the browser at / of every listener that is no unix socket", func(c *Config) *bool { return &c.Console }),
+	boolean("console", "serve the console in the browser at / of every listener that is not a unix socket", func(c *Config) *bool { return &c.Console }),
 	text("public_url", "the address under which browsers reach the console, such as https://holon.example.com: messages of bridges link to it; empty for none", func(c *Config) *string { return &c.PublicURL }),
 	text("default_thread", "a thread that exists from the start and takes turns without a thread_id; empty for none", func(c *Config) *string { return &c.DefaultThread }),
 	text("log_level", "debug, info, warn or error", func(c *Config) *string { return &c.LogLevel }),

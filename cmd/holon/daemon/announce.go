@@ -30,7 +30,7 @@ func (d *daemon) announce() error {
 		return err
 	}
 	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID, PublicURL: d.cfg.ConsoleURL()}
-	// Whoever looks for servers elsewhere misses this one then: it works without.
+	// Without the entry the dashboard of another data directory does not list this server.
 	if err := d.Servers.Add(servers.Entry{ServerRecord: self, Data: d.cfg.Data}); err != nil {
 		d.log.Warn("enter this server into the registry", zap.Error(err))
 	}

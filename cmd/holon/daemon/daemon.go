@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// The access that this process may have to another server is not for what it starts.
+	// What this process starts must not inherit its access to another server.
 	if err := process.Disown(); err != nil {
 		return err
 	}

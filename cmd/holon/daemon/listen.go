@@ -121,8 +121,8 @@ func (d *daemon) open(at string) (*listener, error) {
 func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
 
 // consoleURLs are the addresses of the console: the public one, and those for browsers on
-// this machine. Behind a proxy there is but one; without a name for the proxy, nobody here
-// knows it.
+// this machine. Behind a proxy there is only the public one, or that of the first allowed
+// host, or none.
 func (d *daemon) consoleURLs() (urls []string) {
 	if d.console == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 // ring has more of it.
 const maxLogValue = 200
 
-// wordsCore writes entries for a person: time, level if it is no mere news, message and
-// fields, in a line without anything that acts on a terminal.
+// wordsCore writes entries for a person: time, level (of warnings and errors), message
+// and fields, in a line without anything that acts on a terminal.
 type wordsCore struct {
 	zapcore.LevelEnabler
 	to     zapcore.WriteSyncer

@@ -55,7 +55,7 @@ func (d *daemon) sayAgents(holon, data string) {
 	}
 }
 
-// runs tells whether an agent is one that was found on the PATH, under any name.
+// runs reports whether an agent is one that was found on the PATH, under any name.
 func runs(a config.Agent, f config.Found) bool {
 	return a.Kind == config.KindACP && f.Ready && len(a.Command) > 0 && filepath.Base(a.Command[0]) == f.Command[0]
 }

@@ -144,7 +144,7 @@ func await(t *testing.T, got <-chan tea.Msg, what string, is func(tea.Msg) bool)
 	}
 }
 
-// lists tells whether a message lists a thread with a status.
+// lists reports whether a message lists a thread with a status.
 func lists(msg tea.Msg, id, status string) bool {
 	listed, ok := msg.(overview.Listed)
 	return ok && slices.ContainsFunc(listed.Threads, func(t overview.Thread) bool { return t.ID == id && t.Summary.Status == status })

@@ -81,7 +81,7 @@ const (
 	restoreTerminal = "\x1b[?1007r\x1b[23;2t"
 )
 
-// colourOf tells whether colours are wanted (no-color.org).
+// colourOf reports whether colours are wanted (no-color.org).
 func colourOf(environ []string) bool {
 	colour := true
 	for _, entry := range environ {

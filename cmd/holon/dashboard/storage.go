@@ -69,7 +69,7 @@ func (f *feed) readStorage(ctx context.Context) {
 	}
 }
 
-// anyWorks tells whether a thread is listed that works.
+// anyWorks reports whether a thread is listed that works.
 func (f *feed) anyWorks() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -205,7 +205,7 @@ func (f *Form) Take(line string) (why string) {
 	return why
 }
 
-// Done tells whether every field has an answer.
+// Done reports whether every field has an answer.
 func (f *Form) Done() bool { return len(f.given) == len(f.fields) }
 
 // Answer is the whole answer in the form of item/respond.

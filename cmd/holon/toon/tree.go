@@ -84,7 +84,7 @@ func read(d *jsontext.Decoder) (node, error) {
 
 func (n *node) primitive() bool { return n.kind != '{' && n.kind != '[' }
 
-// flat tells whether all values of an array are primitive.
+// flat reports whether all values of an array are primitive.
 func (n *node) flat() bool {
 	for i := range n.values {
 		if !n.values[i].primitive() {

@@ -1,5 +1,5 @@
-// Client starts a turn and follows it to its end: + is a message, ~ one that a retry took
-// back, = the end.
+// Client starts a turn and follows it to its end: + is a message, ~ one that a retry
+// superseded, = the end.
 //
 // usage: client PROMPT    with the server in HOLON_URL and HOLON_TOKEN
 package main

@@ -1,4 +1,4 @@
-// Starts a turn and follows it to its end: + is a message, ~ one that a retry took back, = the end.
+// Starts a turn and follows it to its end: + is a message, ~ one that a retry superseded, = the end.
 //
 // usage: node client.mjs PROMPT    with holon-client installed, and the server in HOLON_URL and HOLON_TOKEN
 import { Client, View } from 'holon-client'

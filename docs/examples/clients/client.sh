@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts a turn and follows it to its end: + is a message, ~ one that a retry took back, = the end.
+# Starts a turn and follows it to its end: + is a message, ~ one that a retry superseded, = the end.
 #
 # usage: client.sh PROMPT    with curl and jq, and the server in HOLON_URL and HOLON_TOKEN
 set -euo pipefail

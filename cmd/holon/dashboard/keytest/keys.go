@@ -65,7 +65,7 @@ func Listed(keys []screen.Key, heading string) (names []string) {
 
 // Check presses every key in every situation, and compares those that do something
 // somewhere with those that are listed. does presses a key in a situation that it makes
-// anew, and tells whether anything has happened. Keys that the program handles, and
+// anew, and reports whether anything has happened. Keys that the program handles, and
 // typed says which are text, are left out.
 func Check(t *testing.T, listed []string, situations int, typed func(name string) bool, does func(situation int, key tea.KeyPressMsg) bool) {
 	t.Helper()

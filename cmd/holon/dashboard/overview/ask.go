@@ -29,7 +29,7 @@ type asked struct {
 	x, y         int // of the cursor in the lines that were drawn last; x is -1 if there is none
 }
 
-// typing tells whether the answer is a text.
+// typing reports whether the answer is a text.
 func (a *asked) typing() bool { return a.ask != nil && a.ask.Typed() }
 
 // over says why nobody can answer any more, "" as long as somebody can.

@@ -30,7 +30,7 @@ func newInput(limit int) textinput.Model {
 	return in
 }
 
-// fits tells whether a line has room for a text that is pasted.
+// fits reports whether a line has room for a text that is pasted.
 func fits(in textinput.Model, text string) bool {
 	return utf8.RuneCountInString(in.Value()+text) <= in.CharLimit
 }

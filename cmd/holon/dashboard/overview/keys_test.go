@@ -133,7 +133,7 @@ func TestAKeyBeforeTheQuestionIsReadIsNotLostInSilence(t *testing.T) {
 	}
 }
 
-// answers tells whether an answer is among what the program is asked for.
+// answers reports whether an answer is among what the program is asked for.
 func answers(actions []screen.Action) bool {
 	return slices.ContainsFunc(actions, func(a screen.Action) bool { _, is := a.(screen.Respond); return is })
 }

@@ -119,7 +119,7 @@ func inOrder(a, b *Thread) int {
 	return cmp.Or(c, strings.Compare(a.ID, b.ID))
 }
 
-// matches tells whether a thread is listed. Child threads are numbers in the row
+// matches reports whether a thread is listed. Child threads are numbers in the row
 // of their parent unless they need the person.
 func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
@@ -206,7 +206,7 @@ func (l *list) beside(t *Thread) string {
 	return other.title()
 }
 
-// crowded tells whether another thread writes in the same directory.
+// crowded reports whether another thread writes in the same directory.
 func (l *list) crowded(t *Thread) bool { return t.writes() && l.shared[t.directory()] > 1 }
 
 // totals are the numbers of the top line, over all threads whatever the filter.

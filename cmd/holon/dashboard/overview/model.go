@@ -66,7 +66,7 @@ func New(styles screen.Styles, cwd string) *Model {
 	return &Model{styles: styles, cwd: cwd, filter: newFilterLine()}
 }
 
-// Loaded tells whether the threads have been read.
+// Loaded reports whether the threads have been read.
 func (m *Model) Loaded() bool { return m.loaded }
 
 // NeedYou is how many threads wait for the person.

@@ -163,7 +163,7 @@ func (t *Thread) since() time.Time {
 	return t.Summary.Since
 }
 
-// interrupted tells whether the thread rests because its turn was interrupted.
+// interrupted reports whether the thread rests because its turn was interrupted.
 func (t *Thread) interrupted() bool {
 	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.Interrupted
 }
@@ -181,7 +181,7 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
-// retryable tells whether r runs the last turn of a thread again; not of nil.
+// retryable reports whether r runs the last turn of a thread again; not of nil.
 func (t *Thread) retryable() bool {
 	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
 }
@@ -194,7 +194,7 @@ func (t *Thread) title() string {
 	return "untitled " + screen.ShortID(t.ID)
 }
 
-// writes tells whether an agent may be changing files of the directory.
+// writes reports whether an agent may be changing files of the directory.
 func (t *Thread) writes() bool {
 	return t.Summary.Cwd != "" && (t.Summary.Status == statusWorking || t.Summary.Status == statusWaiting)
 }
@@ -212,7 +212,7 @@ func (t *Thread) now() string {
 		}
 		return s.Waiting[0].Title
 	case s.Status == statusWaiting:
-		return "its end waits for a review: holon review"
+		return "its result waits for a review: holon review"
 	case s.Status == statusFailed && s.Error != nil:
 		return s.Error.Message
 	case s.Status == statusWorking && s.Doing != nil && s.Doing.Target != "" && s.Doing.Target != s.Doing.Title:

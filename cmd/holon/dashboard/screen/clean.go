@@ -68,7 +68,7 @@ func sgr(s string) int {
 	return 0
 }
 
-// plain tells whether a text is printable ASCII and line feeds only, which is
+// plain reports whether a text is printable ASCII and line feeds only, which is
 // what most texts are.
 func plain(s string) bool {
 	for i := range len(s) {
@@ -156,7 +156,7 @@ func (z *straightener) straight(s string) string {
 	return b.String()
 }
 
-// emoji tells whether a character is a picture, as opposed to a letter of a
+// emoji reports whether a character is a picture, as opposed to a letter of a
 // script that uses joiners too.
 func emoji(r rune) bool {
 	return r >= 0x2190 && r <= 0x2bff || r >= 0x1f000 && r <= 0x1faff

@@ -55,7 +55,7 @@ func Words(err error) string {
 	return sentence(err.Error())
 }
 
-// gone tells whether an error is one of a connection that broke or was not made.
+// gone reports whether an error is one of a connection that broke or was not made.
 func gone(err error) bool {
 	var unreachable *client.UnreachableError
 	var closed *client.ClosedError

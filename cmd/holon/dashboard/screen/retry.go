@@ -1,6 +1,6 @@
 package screen
 
-// Retryable tells whether r runs a turn again that ended in a state: what is complete is
+// Retryable reports whether r runs a turn again that ended in a state: what is complete is
 // not done twice.
 func Retryable(state string) bool { return state == "failed" || state == "interrupted" }
 

@@ -127,7 +127,7 @@ func (term *Terminal) Title() string {
 	return strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_title}"))
 }
 
-// Alternate tells whether the terminal is on its alternate screen.
+// Alternate reports whether the terminal is on its alternate screen.
 func (term *Terminal) Alternate() bool {
 	term.t.Helper()
 	return strings.TrimSpace(term.tmux("display-message", "-p", "#{alternate_on}")) == "1"
