@@ -118,7 +118,7 @@ func (z *Stream) acts(dst []byte, picture rune) []byte {
 	return utf8.AppendRune(dst, picture)
 }
 
-// begins tells whether r begins an escape sequence: ESC, or the C1 control that
+// begins reports whether r begins an escape sequence: ESC, or the C1 control that
 // stands for ESC and a second character (ECMA-48, 5.3). Bytes that are no UTF-8 begin
 // none: a terminal that reads UTF-8 does not take them for C1 controls.
 func (z *Stream) begins(r rune) bool {
@@ -136,7 +136,7 @@ func (z *Stream) begins(r rune) bool {
 	return true
 }
 
-// inSequence tells whether r belongs to an escape sequence, and follows it.
+// inSequence reports whether r belongs to an escape sequence, and follows it.
 func (z *Stream) inSequence(r rune) bool {
 	z.length++
 	switch z.state {

@@ -39,7 +39,7 @@ func Literal(s string) string {
 	}, s)
 }
 
-// beginsSequence tells whether an escape sequence may begin with r.
+// beginsSequence reports whether an escape sequence may begin with r.
 func beginsSequence(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }
 
 // linePiece is how much of a text Line sanitizes at a time, because it mostly
@@ -115,7 +115,7 @@ func Sequence(s string) int {
 	return len(s)
 }
 
-// Acts tells whether a character has an effect on a terminal, or on the text
+// Acts reports whether a character has an effect on a terminal, or on the text
 // around it, instead of being shown. Line feed and tab, which only move the
 // cursor forward, and joiners do not count.
 func Acts(r rune) bool {
@@ -128,13 +128,13 @@ func Acts(r rune) bool {
 	return reorders(r) || invisible(r)
 }
 
-// reorders tells whether r changes the direction of the text around it.
+// reorders reports whether r changes the direction of the text around it.
 func reorders(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
 		r == 0x200e || r == 0x200f || r == 0x061c
 }
 
-// invisible tells whether r is a format character that shows nothing. Joiners
+// invisible reports whether r is a format character that shows nothing. Joiners
 // stay, since scripts and emoji need them. Signs of Arabic script stay too:
 // they are drawn although they belong to the class.
 func invisible(r rune) bool {

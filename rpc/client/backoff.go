@@ -49,7 +49,7 @@ func (c *Client) AwaitRetry(ctx context.Context, attempt int) error {
 	return pause(ctx, Backoff{}.wait(attempt, c.near()), c.retryNow())
 }
 
-// near tells whether the server is on this machine.
+// near reports whether the server is on this machine.
 func (c *Client) near() bool {
 	endpoint, err := c.Endpoint()
 	return err == nil && isLocal(endpoint.URL)

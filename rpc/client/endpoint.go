@@ -71,7 +71,7 @@ func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	}
 }
 
-// servedAt tells whether the server of a data directory is, or was, at a URL.
+// servedAt reports whether the server of a data directory is, or was, at a URL.
 func servedAt(dataDir, rawURL string) bool {
 	record, err := ReadServerFile(dataDir)
 	at, wrong := NormalURL(rawURL)
@@ -156,7 +156,7 @@ func (e *NoServerError) Error() string {
 }
 
 // ServerRecord is what a running server writes to server.json in its data
-// directory, mode 0600. A killed server leaves it behind; Alive tells whether
+// directory, mode 0600. A killed server leaves it behind; Alive reports whether
 // the server still runs.
 type ServerRecord struct {
 	host.Process

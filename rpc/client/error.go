@@ -64,7 +64,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s [%s]", text, e.Kind)
 }
 
-// IsKind tells whether err is, or wraps, a server's error of that kind.
+// IsKind reports whether err is, or wraps, a server's error of that kind.
 func IsKind(err error, kind string) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == kind
@@ -107,7 +107,7 @@ func (e *SchemeError) Other() string {
 	return "https://" + rest
 }
 
-// IsWrongServer tells whether err says that what is at the URL must not get a request,
+// IsWrongServer reports whether err says that what is at the URL must not get a request,
 // or cannot read it: a *PeerError, a *ClearTextError, a *CertificateError or a
 // *SchemeError. Nothing has happened then, and another attempt changes nothing.
 func IsWrongServer(err error) bool {
@@ -140,7 +140,7 @@ func notSent(endpoint Endpoint, err error) error {
 	return &UnreachableError{URL: endpoint.URL, Source: endpoint.Source, Err: err}
 }
 
-// wantsTLS tells whether an answer to plain http says that the server speaks https:
+// wantsTLS reports whether an answer to plain http says that the server speaks https:
 // servers of Go, nginx and Apache do. The body stays readable.
 func wantsTLS(endpoint Endpoint, response *http.Response) bool {
 	endless := response.ContentLength < 0 && response.ProtoAtLeast(1, 1)

@@ -48,7 +48,7 @@ func (e *ClearTextError) Error() string {
 	return fmt.Sprintf("%s is plain http to another machine, so the token was not sent", e.URL)
 }
 
-// check tells whether the token may go to the URL at all.
+// check reports whether the token may go to the URL at all.
 func (e Endpoint) check() error {
 	if e.Token == "" {
 		return nil
@@ -86,12 +86,12 @@ func CheckToken(text string) error {
 	return nil
 }
 
-// guarded tells whether the listening user must be looked up before a request
+// guarded reports whether the listening user must be looked up before a request
 // is sent: the request carries a token, and no certificate identifies the
 // server.
 func (e Endpoint) guarded() bool { return e.Token != "" && !isTLS(e.URL) }
 
-// maySee tells whether a user may see the token: that is a user who could read
+// maySee reports whether a user may see the token: that is a user who could read
 // its file anyway.
 func (e Endpoint) maySee(uid uint32) bool {
 	return uid == 0 || uid == e.owner || int64(uid) == int64(os.Geteuid())

@@ -356,7 +356,7 @@ func (s *Subscription) deliver(event Event, handle func(Event) error) error {
 	return nil
 }
 
-// unfiltered tells whether the stream brings every event of the log.
+// unfiltered reports whether the stream brings every event of the log.
 func (s *Subscription) unfiltered() bool {
 	o := &s.options
 	return len(o.ThreadIDs) == 0 && len(o.WithinThreadIDs) == 0 && len(o.Methods) == 0 && !o.Collapse && !o.Summary

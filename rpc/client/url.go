@@ -89,7 +89,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// isLocal tells whether a URL stays on this machine.
+// isLocal reports whether a URL stays on this machine.
 func isLocal(raw string) bool {
 	if strings.HasPrefix(raw, "unix:") {
 		return true
@@ -106,5 +106,5 @@ func isLocal(raw string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// isTLS tells whether a certificate identifies the server.
+// isTLS reports whether a certificate identifies the server.
 func isTLS(raw string) bool { return strings.HasPrefix(lowerASCII(raw), "https:") }
