@@ -51,7 +51,7 @@ const (
 
 func whenLimited(l Limit) option { return func(m *Method) { m.Limit = l } }
 
-// limitedBy is a rule for tokens that are limited, beside what the Limit demands.
+// limitedBy is a rule for tokens that are limited, besides what the Limit demands.
 func limitedBy[P any](check func(h *holder, p *P) error) option {
 	return func(m *Method) { m.limitRule = holderRule(m.Params, check) }
 }

@@ -18,7 +18,7 @@ import (
 // invalid UTF-8. In the output of agents it is replaced, not refused.
 var WireOptions = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
 
-// Extra are the members that all params may have beside their own. They are
+// Extra are the members that all params may have besides their own. They are
 // read and ignored.
 type Extra struct {
 	Meta            jsontext.Value `json:"_meta,omitzero"`

@@ -58,7 +58,7 @@ type sizes struct {
 	besideCommands int // of each kind
 
 	largeDigests  int // of twenty items each, in the large inbox
-	largeItems    int // that are not grouped, beside these
+	largeItems    int // that are not grouped, besides these
 	inboxCalls    int // of each kind, on each inbox
 	waitingBoxes  int // inboxes with a pending flush
 	waitFor       time.Duration

@@ -106,7 +106,7 @@ type Result struct {
 	Status  int // of HTTP, or the exit code of a program; 0 = none
 	// Error says what went wrong in words of our own: a kind such as "timeout",
 	// "private_address" or "status 500". It never has an address, a header or a
-	// secret. "" = nothing. With Delivered it is something to know beside that, such
+	// secret. "" = nothing. With Delivered it is something to know besides that, such
 	// as an earlier message that could not be removed.
 	Error string
 	// Unhealthy says that the target itself fails (its transport, or 5xx), not this

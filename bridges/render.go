@@ -29,7 +29,7 @@ func ParseDeliveryID(id string) (subscriptionID string, seq int64, ok bool) {
 	return rest[:at], seq, err == nil && seq > 0
 }
 
-// Material is what an envelope is made of beside the event.
+// Material is what an envelope is made of besides the event.
 type Material struct {
 	LogID      string
 	Title      string

@@ -49,7 +49,7 @@ type Subscription struct {
 	Target         Target      `json:"target,omitzero"`
 	ThreadID       string      `json:"thread_id,omitzero"` // "" = all threads
 	On             []On        `json:"on,omitzero"`
-	Methods        []string    `json:"methods,omitzero"` // names of events, beside On
+	Methods        []string    `json:"methods,omitzero"` // names of events, besides On
 	IncludeText    bool        `json:"include_text,omitzero"`
 	Order          Order       `json:"order"`
 	State          State       `json:"state"`

@@ -114,7 +114,7 @@ func (c Cursor) values() ledger.Values {
 	}
 }
 
-// Bytes is roughly the size of the cursor beside its fixed columns.
+// Bytes is roughly the size of the cursor besides its fixed columns.
 func (c Cursor) Bytes() int {
 	return len(c.ConsumerID) + len(c.StreamName) + len(c.SubjectID) + len(c.LastDeliveryID) + len(c.LastError)
 }

@@ -14,7 +14,7 @@ import (
 const (
 	arrivalBytes    = 4 << 20  // that wait at one thread
 	allArrivalBytes = 64 << 20 // that wait at all threads
-	arrivalOverhead = 512      // of an item, beside its payload
+	arrivalOverhead = 512      // of an item, besides its payload
 
 	// Items are stored in units of about this size, so that a command of the thread waits
 	// only shortly for the unit before it: 32 items take some 4 ms, several times as long

@@ -63,7 +63,7 @@ func either[T any](short, long T) T {
 	return short
 }
 
-// probes try what a test needs beside the program; the error says what is
+// probes try what a test needs besides the program; the error says what is
 // missing.
 var probes = map[string]func() error{
 	"ptrace": func() error {

@@ -19,7 +19,7 @@ type View interface {
 	Read(context.Context, func(ledger.Reader) error) error
 }
 
-// Store is what followers need of the log beside their View.
+// Store is what followers need of the log besides their View.
 type Store interface {
 	// Append commits a unit. It is called until Run has returned.
 	Append(*ledger.Unit) (ledger.Receipt, error)

@@ -213,7 +213,7 @@ func (w *world) add(f Follower) *Lane {
 	return l
 }
 
-// thread makes a thread with so many events beside thread/started.
+// thread makes a thread with so many events besides thread/started.
 func (w *world) thread(id string, n int) *persisttest.Maker {
 	m := persisttest.NewMaker(w.t, w.store, id).Start()
 	m.Messages("", n, 20)

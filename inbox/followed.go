@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Words that Subscribe.Methods may have beside names of events.
+// Words that Subscribe.Methods may have besides names of events.
 const (
 	OnFinal     = "final"     // the accepted ends of turns
 	OnQuestions = "questions" // items that wait for a person
@@ -24,7 +24,7 @@ type Event struct {
 	About            EventAbout
 }
 
-// EventAbout is what, beside its method, decides whether an event is wanted.
+// EventAbout is what, besides its method, decides whether an event is wanted.
 type EventAbout struct {
 	Question bool // it is an item that waits for a person
 	NoEnd    bool // it is an end that waits for a review, or the verdict about one that another turn continues

@@ -179,7 +179,7 @@ func resultText(heading string, r *turns.Result) string {
 }
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child
-// turns that earlier attempts have started. more is how many there are beside results.
+// turns that earlier attempts have started. more is how many there are besides results.
 func ChildrenMessage(results []turns.Result, more int) items.UserMessage {
 	return childrenMessage("work-"+strings.ReplaceAll(uuid.NewString(), "-", "")[:12], results, more)
 }

@@ -19,7 +19,7 @@ type Row interface {
 	Values(first int64) (Values, error)
 	// Settle settles the provisional seqs of the row itself.
 	Settle(first int64)
-	// Bytes is roughly the size of the row beside its fixed columns.
+	// Bytes is roughly the size of the row besides its fixed columns.
 	Bytes() int
 }
 

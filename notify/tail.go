@@ -35,7 +35,7 @@ type heldSpan struct {
 
 const notHidden = math.MaxInt64
 
-// frameCost is the memory that a frame takes beside its bytes: its end and its
+// frameCost is the memory that a frame takes besides its bytes: its end and its
 // meta (two string headers and a pointer). spanCost is the memory of a try with
 // its entry in the map.
 const (

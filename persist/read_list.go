@@ -14,7 +14,7 @@ import (
 )
 
 // The bounds of a page of rows (docs/protocol.md, limits). rowBytes is roughly
-// what a row takes in JSON beside its content.
+// what a row takes in JSON besides its content.
 const (
 	defaultLimit = 100
 	maxLimit     = 1000

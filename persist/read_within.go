@@ -22,7 +22,7 @@ func (l *listing) within(ctx context.Context, m notify.Members, names int) {
 	}
 }
 
-// scan calls take with the rows of the listing until full says that it was enough.
+// scan calls take with the rows of the listing until full reports that there are enough.
 // With a filter of threads it reads only the names of rows first, and the whole row
 // of those that pass: a row that is left out costs the same however large it is.
 func (l *listing) scan(s Snapshot, take func(ledger.Values) error, full func() bool) error {

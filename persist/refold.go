@@ -122,7 +122,7 @@ func (out *Refolded) add(diffs []Difference) {
 	out.Differences = append(out.Differences, diffs...)
 }
 
-// runtimeReader is what a store has beside turns.Reader.
+// runtimeReader is what a store has besides turns.Reader.
 type runtimeReader interface {
 	Runtime(ctx context.Context) (turns.Runtime, error)
 }

@@ -45,7 +45,7 @@ func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread
 	return nil
 }
 
-// rowReader is what a store has beside turns.Reader for the rows of inboxes.
+// rowReader is what a store has besides turns.Reader for the rows of inboxes.
 type rowReader interface {
 	ReadRows(ctx context.Context, f func(Snapshot) error) error
 }

@@ -25,7 +25,7 @@ type foldedInbox struct {
 	named map[name]int64
 }
 
-// name is what finds a row beside its seq: an inbox.OpenKey, or the key of a
+// name is what finds a row besides its seq: an inbox.OpenKey, or the key of a
 // subscription or a timer, which may have the same id.
 type name struct {
 	table *ledger.Table

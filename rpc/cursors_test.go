@@ -142,7 +142,7 @@ func TestCursorResetAndDeletionAreEvents(t *testing.T) {
 	}
 }
 
-// more is the member that cursor/reset needs beside the name.
+// more is the member that cursor/reset needs besides the name.
 func more(method string) string {
 	if method == "cursor/reset" {
 		return `,"last_sequence":1`

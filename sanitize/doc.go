@@ -8,8 +8,8 @@
 // character becomes, since the readers differ:
 //
 //   - Text and Stream show that something was there: ␇, or U+FFFD. They are for
-//     a person who reads. What a person decides about passes Literal before: it shows
-//     escape sequences, too.
+//     a person who reads. Text that a person decides about passes Literal first,
+//     which shows escape sequences too.
 //   - Line makes a blank of it. It is for titles and excerpts.
 //   - Plain leaves it out. It is for models and for other programs' pages.
 //

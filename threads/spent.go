@@ -63,7 +63,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Spending is the row of a thread of which only Spent has changed, beside its newest
+// Spending is the row of a thread of which only Spent has changed, besides its newest
 // seqs. The end of a turn writes it, and not the large columns.
 type Spending struct{ *Thread }
 

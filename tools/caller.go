@@ -16,7 +16,7 @@ type Caller interface {
 	Call(ctx context.Context, method string, params any) (result jsontext.Value, _ *api.Error)
 }
 
-// call is Call with a decoded result beside the bytes.
+// call is Call with a decoded result besides the bytes.
 func call[R any](ctx context.Context, c Caller, method string, params any) (r R, raw jsontext.Value, _ *api.Error) {
 	raw, refused := c.Call(ctx, method, params)
 	if refused != nil {

@@ -21,7 +21,7 @@ type Granter interface {
 	// is as GrantProcess. The same attempt is given the same token.
 	GrantAttempt(ctx context.Context, threadID, turnID string, attempt int) (a Access, revoke func(), err error)
 	// Command is the command that serves the tools on stdin and stdout to a program
-	// that does not speak HTTP, and the variables that it needs beside a.
+	// that does not speak HTTP, and the variables that it needs besides a.
 	Command() (argv []string, env map[string]string)
 }
 

@@ -120,7 +120,7 @@ type Summarized struct {
 	Summary Summary
 }
 
-// Bytes is about how large it is in JSON beside rowBytes of package persist.
+// Bytes is about how large it is in JSON besides rowBytes of package persist.
 func (s *Summarized) Bytes() int {
 	t, u := &s.Thread, &s.Summary
 	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text) + len(u.Progress) + len(u.Reason)

@@ -141,7 +141,7 @@ type QueuedEvent struct {
 	RequestedBy string `json:"requested_by,omitzero"`
 }
 
-// Child is what turn/queued and turn/started of a child turn say of it, beside its
+// Child is what turn/queued and turn/started of a child turn say of it, besides its
 // parent. Other turns have none of it.
 type Child struct {
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
@@ -341,7 +341,7 @@ func Used(prev *Turn, body any) *items.Usage {
 	return nil
 }
 
-// Child returns what makes the turn a child turn, beside its parent; the zero Child
+// Child returns what makes the turn a child turn, besides its parent; the zero Child
 // if it is none.
 func (t *Turn) Child() Child {
 	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID}

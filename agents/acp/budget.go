@@ -2,7 +2,7 @@ package acp
 
 import "sync"
 
-// overhead is roughly the memory of a message beside its bytes.
+// overhead is roughly the memory of a message besides its bytes.
 const overhead = 256
 
 // budget bounds the bytes that wait. One goroutine calls take, many call give.

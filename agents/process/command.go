@@ -24,7 +24,7 @@ const (
 )
 
 // StartError says, for a person, why a command could not be started and what
-// to do. Err is the cause, nil if there is none beside Message.
+// to do. Err is the cause, nil if there is none besides Message.
 type StartError struct {
 	Reason  Reason
 	Message string

@@ -215,7 +215,7 @@ func (a *attempt) send(s *Service) (r bridges.Result) {
 }
 
 // show notes which messages the slots show now, also after an attempt that failed in
-// between. It returns the rows that it changes beside that of the attempt, as they are
+// between. It returns the rows that it changes besides that of the attempt, as they are
 // by now: a reset may have changed them since the attempt began.
 func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed []*bridges.Delivery, err error) {
 	r := a.result

@@ -141,7 +141,7 @@ func TestOddFormsOfAddressesAreRefused(t *testing.T) {
 }
 
 func TestTheServersOwnListenersAreRecognised(t *testing.T) {
-	var here string // an address of this machine beside loopback
+	var here string // an address of this machine besides loopback
 	if all, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range all {
 			if p, err := netip.ParsePrefix(a.String()); err == nil && !p.Addr().IsLoopback() && p.Addr().Is4() {

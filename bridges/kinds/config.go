@@ -106,7 +106,7 @@ const (
 	defaultGitHub = "https://api.github.com"
 )
 
-// members are the members that a kind has, beside kind.
+// members are the members that a kind has, besides kind.
 var members = map[bridges.Kind][]string{
 	bridges.KindWebhook: {"allow_private", "url", "secret"},
 	bridges.KindNtfy:    {"allow_private", "server", "topic", "token"},

@@ -6,7 +6,7 @@ import { backoff, pause, systemClock } from './wait.js'
 // stream's line is one frame, with room for what a proxy may add.
 const maxLineBytes = 8 << 20
 
-// How often a request with a key is repeated: for about 40 seconds.
+// How often a request with a key is repeated: for 20 to 45 seconds.
 const maxRepeats = 12
 
 /** Client talks to one server. It holds no connection of its own. */
@@ -41,7 +41,7 @@ export class Client {
    * HolonError, or the signal's reason when that aborts.
    *
    * With key: true it adds an idempotency_key of its own (a string is the key), and
-   * repeats the request over a broken connection until it is answered, for about 40
+   * repeats the request over a broken connection until it is answered, for 20 to 45
    * seconds. Without a key a request is never repeated.
    */
   async call(method, params = {}, { signal, key } = {}) {
@@ -107,7 +107,7 @@ export class Client {
   }
 }
 
-// unanswered tells whether the server may not have seen the request, or could not take it.
+// unanswered reports whether the server may not have got the request, or could not accept it.
 function unanswered(error) {
   return error.kind === 'offline' || error.kind === 'unavailable' || (error.code === 0 && [502, 503, 504].includes(error.status))
 }
@@ -131,7 +131,7 @@ function mayGetToken(url, token) {
   }
 }
 
-// newKey makes a key that nobody else has. crypto.randomUUID is only there on https.
+// newKey makes a unique key. crypto.randomUUID exists on https only.
 function newKey() {
   const bytes = new Uint8Array(16)
   if (globalThis.crypto?.getRandomValues) globalThis.crypto.getRandomValues(bytes)

@@ -103,7 +103,7 @@ export class View {
   /**
    * forget drops a turn and its markers. If more of the turn is read, it is as if the
    * view had begun there. The server's fence makes that safe: after a marker, the
-   * attempt that was given up writes only turn/late.
+   * superseded attempt writes only turn/late.
    */
   forget(turnID) {
     const turn = this.#turns.get(turnID)

@@ -29,7 +29,7 @@ export interface ClientOptions {
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** true adds an idempotency_key of its own, a string is the key: the request is then repeated over a broken connection until it is answered, for about 40 seconds. */
+  /** true adds an idempotency_key of its own, a string is the key: the request is then repeated over a broken connection until it is answered, for 20 to 45 seconds. */
   key?: boolean | string
 }
 

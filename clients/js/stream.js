@@ -12,7 +12,7 @@ const steadyAfter = 5000
  * reconnects by itself and resumes after its cursor. The iteration ends
  *   when close is called or the loop is left;
  *   with the signal's reason, when the signal aborts;
- *   with a HolonError that cannot heal: cursor_expired, log_changed, cursor_ahead,
+ *   with a HolonError that no retry fixes: cursor_expired, log_changed, cursor_ahead,
  *   unauthorized, forbidden, invalid_params, and what a wrong address answers.
  *
  * It reads no more than the loop takes. A loop that is slow delays nobody.
@@ -125,7 +125,7 @@ export class Stream {
     if (!this.#stopped) this.#tell('waiting')
   }
 
-  // lost waits for the next attempt, or throws what cannot heal.
+  // lost waits for the next attempt, or throws an error that no retry fixes.
   async #lost(error, connected) {
     const { clock } = this.#transport
     if (!this.#heals(error)) {
@@ -145,7 +145,7 @@ export class Stream {
     await waited
   }
 
-  // heals tells whether another attempt makes sense.
+  // heals reports whether another attempt may succeed.
   #heals(error) {
     if (!(error instanceof HolonError)) return false // not of the connection: a mistake in this program
     if (error.closing) return error.closing.reconnect === true
@@ -161,8 +161,8 @@ export class Stream {
         return true
     }
     if (error.retryable || error.status >= 500) return true
-    // What has no error of the protocol comes from something on the way, a proxy or a
-    // portal: it passes, unless the server was never there.
+    // An answer without an error of the protocol comes from a proxy or a portal. Another
+    // attempt may succeed, unless the server was never reached.
     return error.code === 0 && this.#opened
   }
 

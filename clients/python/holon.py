@@ -778,7 +778,7 @@ class Stream:
             return not again
         if isinstance(error, WrongServer) or error.retryable or (error.status or 0) >= 500:
             return True
-        # A refusal without an error of the protocol is from a proxy or a portal: it passes.
+        # A refusal without an error of the protocol is from a proxy or a portal: a retry may succeed.
         return self._opened and error.status is not None and error.code == 0
 
     def _connection(self):

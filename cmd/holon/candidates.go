@@ -74,7 +74,7 @@ func candidatesError(what string, found, all []named) error {
 	return &exitError{code: exitUsage, err: &hintedError{fmt.Errorf("%s:\n%s", what, indented(text)), "Name one by its ending, such as " + example + ", or by its whole id."}}
 }
 
-// candidateTitle is what tells candidates apart beside their ids.
+// candidateTitle is what tells candidates apart besides their ids.
 func candidateTitle(n named) string {
 	if title := cmp.Or(n.title, n.began); title != "" || n.thread == "" {
 		return title

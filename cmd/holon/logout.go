@@ -55,7 +55,7 @@ func newProfilesCommand(g *globals) *cobra.Command {
 		Use:   "profiles",
 		Short: "List the servers for which holon login has saved tokens",
 		Long: `Lists what holon login has saved: URLs, the last characters of the tokens, and the
-authorities that are trusted there beside those of the system.`,
+authorities that are trusted there besides those of the system.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			format, err := g.format("text", "json", "jsonl")

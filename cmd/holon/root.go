@@ -43,7 +43,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
 	flags.StringVar(&g.tokenFile, "token-file", "", "a file that has the token for the server, of mode 0600 (default: HOLON_TOKEN, then what holon login has saved, then DATA/token)")
-	flags.StringVar(&g.caFile, "ca", "", "a file of certificates (PEM) that are trusted for https beside those of the system")
+	flags.StringVar(&g.caFile, "ca", "", "a file of certificates (PEM) that are trusted for https besides those of the system")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
 	flags.BoolVar(&g.long, "long", false, "tables show whole ids, not their last 8 characters")
 	config.BindCommon(flags)

@@ -64,8 +64,8 @@ const (
 	Joined
 	// Superseded: a marker that came before supersedes the event at once.
 	Superseded
-	// Late: a turn/late, from an attempt that had been given up. It is kept for
-	// audit and never was part of the live view.
+	// Late: a turn/late, from a superseded attempt. It is kept for audit and never
+	// was part of the live view.
 	Late
 	// Rewound: a marker; what it superseded is in Change.Superseded.
 	Rewound
@@ -182,7 +182,7 @@ func (v *View) touch(t *Turn) {
 
 // Forget drops a turn and its markers. If more of the turn is read, it is as if
 // the view had begun there. The server's fence makes that safe: after a marker,
-// the attempt that was given up writes only turn/late.
+// the superseded attempt writes only turn/late.
 func (v *View) Forget(turnID string) {
 	if t := v.turns[turnID]; t != nil {
 		t.queue.Remove(t.element)

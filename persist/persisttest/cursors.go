@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// cursorRows holds the store to what package cursors needs of it, beside the
+// cursorRows holds the store to what package cursors needs of it, besides the
 // commands that cursorModel tries.
 func cursorRows(t *testing.T, h Harness) {
 	ctx := context.Background()

@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// openLog is what a writer must know about a log beside its head.
+// openLog is what a writer must know about a log besides its head.
 type openLog struct {
 	unfinished []*turns.Turn
 	newestKey  int64

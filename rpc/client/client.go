@@ -32,7 +32,7 @@ type Client struct {
 	mu       sync.Mutex // guards what follows, and plain
 	endpoint *Endpoint
 	retried  chan struct{} // closed and replaced by RetryNow
-	ca       []byte        // what plain trusts beside the system's authorities
+	ca       []byte        // what plain trusts besides the system's authorities
 }
 
 // New returns a client of the server that resolve names. It does not connect.

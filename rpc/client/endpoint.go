@@ -41,7 +41,7 @@ type Endpoint struct {
 	// Source says in words where the URL came from.
 	Source string
 	// CA has certificates in the form of PEM: authorities that are trusted for https
-	// beside those of the system. May be empty.
+	// besides those of the system. May be empty.
 	CA []byte
 
 	owner uint32 // the user who owns the file of Token; 0, root, if it came from no file

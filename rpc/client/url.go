@@ -12,8 +12,8 @@ import (
 
 // NormalURL returns the one form of a server's URL: the scheme and the host in lower
 // case, no default port, no slash at the end; the path of a socket is absolute. A
-// token for one URL may go to another only if their forms are equal. What is merely
-// alike (another port, a dot after the host, a path) has another form.
+// token for one URL may go to another only if their forms are equal. A similar address
+// (another port, a dot after the host, a path) has another form.
 func NormalURL(raw string) (string, error) {
 	if err := checkURL(raw); err != nil {
 		return "", err

@@ -123,7 +123,7 @@ func (a *agent) fork(s *session, cwd string, servers json.RawMessage) *session {
 }
 
 // settings returns the members that the results of session/new, load, resume
-// and fork have beside the id.
+// and fork have besides the id.
 func (a *agent) settings(s *session) object {
 	if a.on("plain") {
 		return object{}

@@ -8,7 +8,7 @@ import (
 )
 
 // The requests are as the agents send them: SERVER stands for the name of our
-// server. asked is what toolCall says beside the id, "call" unless it is given.
+// server. asked is what toolCall says besides the id, "call" unless it is given.
 func TestRequestsForAToolAreKnownByTheAgentsOwnWords(t *testing.T) {
 	const server = "holon_3ac674"
 	claude := `"name":"mcp__SERVER__work_start","title":"mcp__SERVER__work_start","kind":"other","rawInput":{"prompt":"x"},"status":"pending"`

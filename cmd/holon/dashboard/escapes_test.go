@@ -62,7 +62,7 @@ func strs() string {
 	return b.String()
 }
 
-// output matches all that the dashboard itself writes beside text: cursor movements, lines
+// output matches all that the dashboard itself writes besides text: cursor movements, lines
 // and characters, colours, the kind of cursor, and the title.
 var output = regexp.MustCompile(`\x1b\[[\d;]*[ABCDGHdfJKLMPSTX@` + "`" + `bmr]|\x1b\[\?(25|2026|7)[hl]|\x1b\[[01] q|\x1bM|\x1b\]2;holon( \(\d+\))?(\a|\x1b\\)|[\r\n\x08]`)
 

@@ -19,7 +19,7 @@ import (
 // noticeTime is how long a notice stays, unless a key is pressed.
 const noticeTime = 6 * time.Second
 
-// program is the tea.Model. The goroutine of bubbletea alone uses it, beside what
+// program is the tea.Model. The goroutine of bubbletea alone uses it, besides what
 // is said otherwise.
 type program struct {
 	ctx  context.Context

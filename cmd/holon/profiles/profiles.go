@@ -1,5 +1,5 @@
 // Package profiles keeps the logins of a person: for each URL of a server the token,
-// and the authorities that are trusted there beside those of the system.
+// and the authorities that are trusted there besides those of the system.
 //
 // Each profile is a file of mode 0600 in a directory of mode 0700. It is found by the
 // normal form of its URL only (client.NormalURL) and names that URL itself, so a token

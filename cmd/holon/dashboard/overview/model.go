@@ -17,7 +17,7 @@ const (
 	undoTime = 5 * time.Second // a close is sent so long after its key
 )
 
-// Messages of the program to the overview, beside those of package screen.
+// Messages of the program to the overview, besides those of package screen.
 type (
 	// Listed are threads that were read. Whole says that these are all there are
 	// to show.

@@ -87,7 +87,7 @@ func (Follow) action()      {}
 func (Work) action()        {}
 func (Say) action()         {}
 
-// Messages that the program sends to a page, beside keys and pastes of bubbletea
+// Messages that the program sends to a page, besides keys and pastes of bubbletea
 // (tea.KeyPressMsg, tea.PasteMsg) and events (client.Event).
 type (
 	// Done is the end of an action that was a request. The program shows errors
