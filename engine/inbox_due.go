@@ -150,7 +150,8 @@ func (k *inboxKeeper) flushAndFire() bool {
 	}
 	d := k.a.decide()
 	if err := d.mustBeOpen(); err != nil {
-		return d.next().thread == nil || d.next().thread.State == threads.Closed // a closing thread is asked again: once it is closed, nothing is due
+		// A closing thread is asked again: once it is closed, nothing is due.
+		return d.next().thread == nil || d.next().thread.State == threads.Closed
 	}
 	err := d.inbox.inSnapshot(func(b *inbox.Book) error {
 		if err := b.FlushDue(); err != nil {
