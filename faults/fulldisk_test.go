@@ -93,7 +93,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	}
 	log := s.log(t)
 	for i, v := range views {
-		if err := v.waitFor(full, 5*time.Second); err != nil {
+		if err := v.waitFor(full, startWithin); err != nil {
 			t.Errorf("stream %d stops on a full disk: %v", i, err)
 		}
 		if err := v.within(s.log(t)); err != nil {
@@ -107,7 +107,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	}
 
 	s.inside(t, "mount", "-o", "remount,size=512m", p.data)
-	if err := s.ready(10 * time.Second); err != nil {
+	if err := s.ready(startWithin); err != nil {
 		t.Errorf("with space again: %v", err)
 	}
 	if s.metric(t, "holon_storage_ok") != 1 {
@@ -117,7 +117,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 		t.Errorf("the held turn does not continue: %v\n%s", err, s.stderr.tail())
 	}
 	s.must(t, "turn/start", turn("b", "after"))
-	if err := s.idle(20 * time.Second); err != nil {
+	if err := s.idle(startWithin); err != nil {
 		t.Error(err)
 	}
 	after := s.log(t)
@@ -145,7 +145,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 		}
 	}
 	for i, v := range views {
-		if err := v.waitFor(int64(len(after)), 5*time.Second); err != nil {
+		if err := v.waitFor(int64(len(after)), startWithin); err != nil {
 			t.Error(err)
 		}
 		if err := v.exactly(after); err != nil {
