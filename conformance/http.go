@@ -19,7 +19,7 @@ func httpChecks() []check {
 			p.duplex("").opened()
 			p.must(time.Since(began) < 2*time.Second, "stream/opened took %s", time.Since(began))
 		}},
-		{id: "http.body_that_never_comes", sentence: "A path that takes no body does not wait for one that never comes.", source: srcFrames, run: func(p *probe) {
+		{id: "http.body_that_never_comes", sentence: "A path that takes no body does not wait for one that never comes.", source: srcFrames, needs: background, run: func(p *probe) {
 			for _, path := range []string{"/healthz", "/rpc/stream", "/events"} {
 				body, open := io.Pipe()
 				p.later(func() { open.Close() })
