@@ -36,6 +36,20 @@ func (p *probe) must(ok bool, format string, args ...any) {
 	}
 }
 
+// promptly fails the check if f takes longer than the limit three times: a busy
+// machine may be slow once.
+func (p *probe) promptly(limit time.Duration, what string, f func()) {
+	var took time.Duration
+	for range 3 {
+		began := time.Now()
+		f()
+		if took = time.Since(began); took < limit {
+			return
+		}
+	}
+	p.failf("%s took %s", what, took)
+}
+
 // later registers a clean-up. Clean-ups run in reverse, whatever the outcome.
 func (p *probe) later(f func()) { p.undo = append(p.undo, f) }
 

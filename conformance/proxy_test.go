@@ -199,17 +199,20 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 			t.Parallel()
 			s := serve(t, "--heartbeat-seconds", "1")
 			at := behind(t, s.http, c.meddler)
-			r, err := Run(t.Context(), Target{URL: at, Token: s.token}, Options{Filter: c.filter, Patience: 1500 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
+			var r *Report
+			// A busy machine can be slower than the patience: a patient run decides.
+			for _, patience := range []time.Duration{1500 * time.Millisecond, 0} {
+				var err error
+				if r, err = Run(t.Context(), Target{URL: at, Token: s.token}, Options{Filter: c.filter, Patience: patience}); err != nil {
+					t.Fatal(err)
+				}
+				if slices.Equal(r.failing(), c.want) {
+					return
+				}
 			}
-			got := slices.Concat(r.IDs(Fail), r.IDs(Error))
-			slices.Sort(got)
-			if !slices.Equal(got, c.want) {
-				var b strings.Builder
-				_ = r.WriteText(&b)
-				t.Errorf("these fail: %v\nwant:       %v\n%s", got, c.want, firstFailures(b.String()))
-			}
+			var b strings.Builder
+			_ = r.WriteText(&b)
+			t.Errorf("these fail: %v\nwant:       %v\n%s", r.failing(), c.want, firstFailures(b.String()))
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // playAgainstFake plays lines as a separate check.
-func playAgainstFake(t *testing.T, lines string) Result {
+func playAgainstFake(t *testing.T, lines string, patience time.Duration) Result {
 	t.Helper()
 	s := &scripts{lines: map[string][]line{}, sections: map[string][]line{}}
 	for name, text := range map[string]string{
@@ -26,7 +26,7 @@ func playAgainstFake(t *testing.T, lines string) Result {
 	}
 	defer end.close()
 	results := make([]Result, 1)
-	run := &session{end: end, opts: Options{Timeout: 10 * time.Second, Patience: 200 * time.Millisecond}, seen: newObserver()}
+	run := &session{end: end, opts: Options{Patience: patience, Timeout: 30 * time.Second}, seen: newObserver()}
 	run.runAll(t.Context(), s.checks, results)
 	return results[0]
 }
@@ -67,8 +67,16 @@ func TestEveryLineOfAScriptIsJudged(t *testing.T) {
 		"> thread/read {\"thread_id\":\"<never>\"}":                                                    "<never> has not been seen yet",
 		"= nowhere": `there is no section "nowhere"`,
 	} {
-		res := playAgainstFake(t, lines)
-		if want == "" && res.Outcome != Pass || want != "" && (res.Outcome == Pass || !strings.Contains(res.Message, want)) {
+		var res Result
+		judged := false
+		// A busy machine can be slower than the patience: a patient run decides.
+		for _, patience := range []time.Duration{200 * time.Millisecond, 5 * time.Second} {
+			res = playAgainstFake(t, lines, patience)
+			if judged = want == "" && res.Outcome == Pass || want != "" && res.Outcome != Pass && strings.Contains(res.Message, want); judged {
+				break
+			}
+		}
+		if !judged {
 			t.Errorf("%s\nended %s %q, want %q", lines, res.Outcome, res.Message, want)
 		}
 	}

@@ -148,9 +148,12 @@ func TestSuiteFindsEachFault(t *testing.T) {
 }
 
 func TestDroppedIDsFailEveryCheckOfIDs(t *testing.T) {
-	r := runAgainst(t, newFake("drops ids"), "id.*")
 	want := []string{"id.integer", "id.negative", "id.huge", "id.string", "id.string_escapes", "id.reuse"}
-	if got := r.IDs(Fail); !slices.Equal(got, want) {
+	got := runAgainst(t, newFake("drops ids"), "id.*").IDs(Fail)
+	if !slices.Equal(got, want) { // a busy machine can be slower than the patience
+		got = runPatiently(t, newFake("drops ids"), "id.*", 5*time.Second).IDs(Fail)
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("these fail: %v, want %v", got, want)
 	}
 }

@@ -16,6 +16,7 @@ func workerChecks() []check {
 			turn := p.turn(d, thread, "x").str("turn_id")
 			m := d.answer(id)
 			p.must(m.failure == nil && decode(m.result).str("turn.turn_id") == turn, "turn/claim answered %s%s", clip(m.result, 300), clip(m.failure, 300))
+			p.call(d, "turn/complete", obj{"lease": decode(m.result).obj("lease")})
 		}},
 		{id: "lease.once", sentence: "A worker's request with the same idempotency_key is done once.", source: srcMethods, needs: needWorker, run: func(p *probe) {
 			d := p.duplex("")

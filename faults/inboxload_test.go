@@ -315,7 +315,7 @@ func (c *inboxLoad) woken(s *server) error {
 		return p.Pending+p.Unacked == 0, err
 	}, "the agent does not acknowledge what it was told")
 	if err == nil {
-		err = s.idle(10 * time.Second)
+		err = s.idle(startWithin)
 	}
 	return err
 }

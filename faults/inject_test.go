@@ -67,7 +67,7 @@ func sickServer(t *testing.T) (p *testbed, s *server, v *view, followed chan err
 	go func() { followed <- v.follow(s) }()
 	s.must(t, "thread/start", object{"thread_id": "a"})
 	s.must(t, "turn/start", turn("a", "/items 5 50"))
-	if err := s.idle(10 * time.Second); err != nil {
+	if err := s.idle(startWithin); err != nil {
 		t.Fatal(err)
 	}
 	return p, s, v, followed
@@ -111,7 +111,7 @@ func (s *server) reads(t *testing.T, v *view) {
 		}
 	}
 	log := s.log(t)
-	if err := v.waitFor(int64(len(log)), 5*time.Second); err != nil {
+	if err := v.waitFor(int64(len(log)), startWithin); err != nil {
 		t.Error(err)
 	}
 	if err := v.exactly(log); err != nil {
@@ -127,7 +127,7 @@ func (s *server) reads(t *testing.T, v *view) {
 		t.Fatal(err)
 	}
 	defer st.close()
-	timer := time.AfterFunc(10*time.Second, st.close)
+	timer := time.AfterFunc(startWithin, st.close)
 	defer timer.Stop()
 	for {
 		line, err := st.next()
@@ -182,7 +182,7 @@ func TestFailedSyncStopsChangesUntilARestart(t *testing.T) {
 				}
 			}
 			s.must(t, "turn/start", turn("a", "again"))
-			if err := s.idle(10 * time.Second); err != nil {
+			if err := s.idle(startWithin); err != nil {
 				t.Error(err)
 			}
 			if err := checkLog(s.log(t), true); err != nil {
@@ -203,11 +203,11 @@ func TestFullDiskAtOneWriteIsNoEnd(t *testing.T) {
 	s.refused(t, "storage_full")
 	s.reads(t, v)
 	end()
-	if err := s.ready(10 * time.Second); err != nil {
+	if err := s.ready(startWithin); err != nil {
 		t.Errorf("the server does not recover: %v", err)
 	}
 	s.must(t, "turn/start", turn("a", "again"))
-	if err := s.idle(10 * time.Second); err != nil {
+	if err := s.idle(startWithin); err != nil {
 		t.Error(err)
 	}
 	log := s.log(t)

@@ -57,7 +57,7 @@ func (c *session) plain(s *server, extra string) error {
 		func() error { return start("a3", turn("a", "/sleep 5000")) },
 		func() error { return c.only(c.do(s, "ai", "turn/interrupt", object{"turn_id": turns[4]})) },
 		func() error { return start("a4", turn("a", "/fail on purpose")) },
-		func() error { return s.idle(10 * time.Second) },
+		func() error { return s.idle(startWithin) },
 		func() error { return c.only(c.do(s, "bc", "thread/close", object{"thread_id": "b"})) },
 	}
 	for _, step := range steps {

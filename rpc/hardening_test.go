@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -240,8 +241,9 @@ func bigItem(size int) notify.Draft {
 	return draft(notify.ItemUpdated, "t", &items.Updated{ItemID: "i", Type: "updated", Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", size) + `"}`)})
 }
 
-func TestReadersThatNeverReadDelayNobodyAndAreCut(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.2 })
+func TestReadersThatNeverReadDelayNobody(t *testing.T) {
+	// Who waited for one of them would wait for an hour.
+	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 3600 })
 	for range 20 {
 		deaf(t, r, "/rpc/stream?after_seq=0")
 		deaf(t, r, "/events")
@@ -250,21 +252,35 @@ func TestReadersThatNeverReadDelayNobodyAndAreCut(t *testing.T) {
 	healthy.expect("stream/opened")
 	const n = 100 // 3 MB: more than such a socket takes
 	for i := range n {
-		began := time.Now()
 		r.memory.append(t, bigItem(30_000))
-		if m := healthy.message(); m.Params.Seq != int64(i+1) {
+		if m := healthy.expect("item/updated"); m.Params.Seq != int64(i+1) {
 			t.Fatalf("seq %d, want %d", m.Params.Seq, i+1)
 		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Fatalf("event %d took %v", i, took)
-		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for r.server.streams.len() > 1 {
+}
+
+func TestReadersThatNeverReadAreCut(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.2 })
+	for range 20 {
+		deaf(t, r, "/rpc/stream?after_seq=0")
+		deaf(t, r, "/events?after_seq=0")
+	}
+	r.awaitStreams(40)
+	for range 100 { // 3 MB: more than such a socket takes
+		r.memory.append(t, bigItem(30_000))
+	}
+	r.awaitStreams(0)
+}
+
+// awaitStreams waits until there are n streams.
+func (r *rig) awaitStreams(n int) {
+	r.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for r.server.streams.len() != n {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d streams are still open", r.server.streams.len())
+			r.t.Fatalf("there are %d streams, not %d", r.server.streams.len(), n)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -325,13 +341,7 @@ func TestTwoWayClientThatNeverReadsIsBounded(t *testing.T) {
 	if sent == 200_000 {
 		t.Fatal("all requests were taken from a client that reads no answer")
 	}
-	wait := time.Now().Add(5 * time.Second)
-	for r.server.streams.len() > 0 {
-		if time.Now().After(wait) {
-			t.Fatal("the stream is still open")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	r.awaitStreams(0)
 }
 
 func TestLaggingStreamIsAnsweredAtOnceAndStaysWhole(t *testing.T) {
@@ -375,6 +385,7 @@ func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
 	defer c.Close()
 	_ = c.(*net.TCPConn).SetReadBuffer(64 << 10)
 	_, _ = fmt.Fprintf(c, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	r.awaitStreams(1)
 	const n = 100
 	for range n {
 		r.memory.append(t, bigItem(30_000))
@@ -414,6 +425,7 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	keepsUp := r.open("GET", "/rpc/stream?after_seq=0")
 	keepsUp.expect("stream/opened")
 	never := []net.Conn{deaf(t, r, "/rpc/stream?after_seq=0"), deafOn(t, "unix", path, "/rpc/stream?after_seq=0")}
+	r.awaitStreams(3)
 	const n = 100
 	for range n {
 		r.memory.append(t, bigItem(30_000))
@@ -421,14 +433,10 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	for range n {
 		keepsUp.expect("item/updated")
 	}
-	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := r.server.Close(ctx, Closing{Code: api.CloseStopping, Reason: "bye"}); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took > 2500*time.Millisecond {
-		t.Fatalf("took %v", took)
 	}
 	if m := keepsUp.expect("stream/closing"); m.Params.Seq != n {
 		t.Fatalf("%+v", m.Params)
@@ -553,21 +561,21 @@ func TestConnectSubscribeCutLeavesNothingBehind(t *testing.T) {
 		}
 	}
 	one(0)
-	settled := func() int {
-		n := 0
-		for range 100 {
-			if n = runtime.NumGoroutine(); r.server.streams.len() == 0 && r.server.connections.Load() == 0 {
-				return n
+	// A connection is no longer counted a moment before its goroutine ends.
+	settled := func(bound int) (n int) {
+		for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+			n = runtime.NumGoroutine()
+			if n <= bound && r.server.streams.len() == 0 && r.server.connections.Load() == 0 {
+				break
 			}
-			time.Sleep(20 * time.Millisecond)
 		}
 		return n
 	}
-	before := settled()
+	before := settled(math.MaxInt)
 	for i := range cycles {
 		one(i)
 	}
-	if after := settled(); after > before+3 || r.server.connections.Load() != 0 || r.server.streams.len() != 0 {
+	if after := settled(before + 3); after > before+3 || r.server.connections.Load() != 0 || r.server.streams.len() != 0 {
 		t.Fatalf("goroutines %d before, %d after; %d connections, %d streams", before, after, r.server.connections.Load(), r.server.streams.len())
 	}
 }

@@ -102,8 +102,8 @@ func TestAnAnswerThatIsNeverWrittenTellsSo(t *testing.T) {
 	}
 	line := pausing("1", strings.Repeat("y", 60)) + "\n"
 	sent := 0
-	_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second))
 	for sent < 90_000 { // until nothing more goes in, as the answers are not read
+		_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second))
 		if _, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(line), line); err != nil {
 			break
 		}

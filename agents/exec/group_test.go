@@ -41,7 +41,7 @@ func alive(mark string) []int {
 func none(t *testing.T, mark string) {
 	t.Helper()
 	// The kernel may take a moment to end a process after KILL.
-	for limit := time.Now().Add(3 * time.Second); ; {
+	for limit := time.Now().Add(30 * time.Second); ; {
 		pids := alive(mark)
 		if len(pids) == 0 {
 			return
@@ -57,10 +57,16 @@ func none(t *testing.T, mark string) {
 	}
 }
 
+// aWhile is so long that no busy machine takes it: what ends before it has not
+// waited for KILL.
+const aWhile = time.Minute
+
+func patient(c *Config) { c.KillAfter = aWhile }
+
 func TestInterruptIsTermAndLastWordsAreKept(t *testing.T) {
-	a := shell(t, `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done`)
+	a := shell(t, `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done`, patient)
 	sink, out, took := until(t, a, "ready\n")
-	if out.State != turns.Interrupted || out.StopReason != "exit status 0" || took > killAfter {
+	if out.State != turns.Interrupted || out.StopReason != "exit status 0" || took >= aWhile {
 		t.Errorf("%+v after %v", out, took)
 	}
 	if made := sink.Items(); len(made) != 1 || made[0].Text != "ready\nbye\n" || made[0].Status != items.StatusInterrupted {
@@ -71,7 +77,7 @@ func TestInterruptIsTermAndLastWordsAreKept(t *testing.T) {
 func TestInterruptKillsWhatIgnoresTerm(t *testing.T) {
 	mark := marked(t)
 	_, out, took := until(t, shell(t, `trap '' TERM; echo ready; sleep `+mark+`; sleep `+mark), "ready")
-	if out.State != turns.Interrupted || out.StopReason != "signal: killed" || took < killAfter || took > killAfter+time.Second {
+	if out.State != turns.Interrupted || out.StopReason != "signal: killed" || took < killAfter {
 		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)
@@ -79,8 +85,8 @@ func TestInterruptKillsWhatIgnoresTerm(t *testing.T) {
 
 func TestInterruptReachesTheWholeGroup(t *testing.T) {
 	mark := marked(t)
-	_, out, took := until(t, shell(t, `sleep `+mark+` & sh -c 'sleep `+mark+` & echo ready; wait' & wait`), "ready")
-	if out.State != turns.Interrupted || took > killAfter {
+	_, out, took := until(t, shell(t, `sleep `+mark+` & sh -c 'sleep `+mark+` & echo ready; wait' & wait`, patient), "ready")
+	if out.State != turns.Interrupted || took >= aWhile {
 		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)
@@ -89,18 +95,26 @@ func TestInterruptReachesTheWholeGroup(t *testing.T) {
 func TestLeftoverThatHoldsAnOutputHasALittleTime(t *testing.T) {
 	mark := marked(t)
 	began := time.Now()
-	sink, out := prompt(t, shell(t, `(sleep 0.1; echo late; sleep `+mark+`) & echo done`), turns.Prompt{}, "")
-	if took := time.Since(began); took < killAfter || took > killAfter+time.Second || out.State != turns.Completed || said(sink) != "done\nlate\n" {
-		t.Errorf("%+v after %v, said %q", out, took, said(sink))
+	_, out := prompt(t, shell(t, `sleep `+mark+` & echo done`), turns.Prompt{}, "")
+	if took := time.Since(began); took < killAfter || out.State != turns.Completed {
+		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)
+}
+
+func TestWhatALeftoverStillSaysIsKept(t *testing.T) {
+	began := time.Now()
+	sink, out := prompt(t, shell(t, `(sleep 0.1; echo late) & echo done`, patient), turns.Prompt{}, "")
+	if took := time.Since(began); took >= aWhile || out.State != turns.Completed || said(sink) != "done\nlate\n" {
+		t.Errorf("%+v after %v, said %q", out, took, said(sink))
+	}
 }
 
 func TestLeftoverThatHoldsNothingIsKilledAtOnce(t *testing.T) {
 	mark := marked(t)
 	began := time.Now()
-	_, out := prompt(t, shell(t, `sleep `+mark+` <&- >&- 2>&- & echo done`), turns.Prompt{}, "")
-	if took := time.Since(began); took > killAfter || out.State != turns.Completed {
+	_, out := prompt(t, shell(t, `sleep `+mark+` <&- >&- 2>&- & echo done`, patient), turns.Prompt{}, "")
+	if took := time.Since(began); took >= aWhile || out.State != turns.Completed {
 		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)
@@ -114,7 +128,7 @@ func TestProcessThatLeftTheGroupDelaysTheEndOnlyALittle(t *testing.T) {
 		mark := marked(t)
 		began := time.Now()
 		sink, out := prompt(t, shell(t, `setsid sh -c '`+fmt.Sprintf(escaped, mark)+`' & echo $!; sleep 0.1`), turns.Prompt{}, "")
-		if took := time.Since(began); took > killAfter+3*time.Second || out.State != turns.Completed {
+		if took := time.Since(began); took >= aWhile || out.State != turns.Completed {
 			t.Errorf("%+v after %v", out, took)
 		}
 		first, _, _ := strings.Cut(said(sink), "\n")
@@ -130,9 +144,9 @@ func TestProcessThatLeftTheGroupDelaysTheEndOnlyALittle(t *testing.T) {
 
 func TestInterruptWhileOnlyALeftoverRuns(t *testing.T) {
 	mark := marked(t)
-	a := shell(t, `sleep `+mark+` & echo ready`, func(c *Config) { c.KillAfter = time.Minute })
+	a := shell(t, `sleep `+mark+` & echo ready`, patient)
 	_, out, took := until(t, a, "ready")
-	if out.State != turns.Interrupted || took > 5*time.Second {
+	if out.State != turns.Interrupted || took >= aWhile {
 		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)
@@ -140,7 +154,7 @@ func TestInterruptWhileOnlyALeftoverRuns(t *testing.T) {
 
 func TestEndOfTheTurnWithoutTheAgentKillsAtOnce(t *testing.T) {
 	mark := marked(t)
-	a := shell(t, `trap '' TERM; echo ready; sleep `+mark, func(c *Config) { c.KillAfter = time.Minute })
+	a := shell(t, `trap '' TERM; echo ready; sleep `+mark, patient)
 	sink, over := agenttest.NewSink(t), make(chan struct{})
 	go func() {
 		sink.Wait(t.Context(), func() bool { return said(sink) != "" })
@@ -148,7 +162,7 @@ func TestEndOfTheTurnWithoutTheAgentKillsAtOnce(t *testing.T) {
 	}()
 	began := time.Now()
 	out := sink.Run(t.Context(), a, turns.Prompt{Over: over})
-	if took := time.Since(began); took > 5*time.Second || out.State != turns.Interrupted {
+	if took := time.Since(began); took >= aWhile || out.State != turns.Interrupted {
 		t.Errorf("%+v after %v", out, took)
 	}
 	none(t, mark)

@@ -301,15 +301,22 @@ func TestModeNoneAsksNobodyButStillHoldsBrowsersOff(t *testing.T) {
 
 func TestRefusalDoesNotWaitForAnEndlessBody(t *testing.T) {
 	g := serveLoopback(t, Policy{Mode: RequireToken})
-	c, err := net.Dial("tcp", g.addr.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	start := time.Now()
-	a := askOn(t, c, "POST /rpc/stream HTTP/1.1\nHost: localhost\nTransfer-Encoding: chunked\n\n5\n{\"a\":\n")
-	if d := time.Since(start); d >= refusedBodyWait {
-		t.Errorf("answered after %v", d)
+	var c net.Conn
+	var a answer
+	// An answer that waits for the body takes so long each time; on a busy machine
+	// another may, once.
+	for took, tries := refusedBodyWait, 0; took >= refusedBodyWait; tries++ {
+		if tries == 5 {
+			t.Fatalf("answered after %v", took)
+		}
+		var err error
+		if c, err = net.Dial("tcp", g.addr.String()); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		start := time.Now()
+		a = askOn(t, c, "POST /rpc/stream HTTP/1.1\nHost: localhost\nTransfer-Encoding: chunked\n\n5\n{\"a\":\n")
+		took = time.Since(start)
 	}
 	if a.status != 401 || a.header.Get("Connection") != "close" && !strings.Contains(strings.ToLower(a.raw), "connection: close") {
 		t.Errorf("status %d with %v", a.status, a.header)
