@@ -112,8 +112,9 @@ globalThis.look = {
   },
   strange: () => [...look.seen],
 
-  countFrames() { look.from = look.frame },
+  countFrames() { look.from = look.frame; look.began = performance.now() },
   framesSince: () => look.frame - look.from,
+  secondsSince: () => (performance.now() - look.began) / 1000,
 
   // measureKeys measures from each key to the frame after the next, which has drawn it.
   measureKeys() {
