@@ -62,7 +62,7 @@ func TestThePageCostsLittleWhateverThereIs(t *testing.T) {
 		p.untilSeq()
 		after, frames := read[counts](p, "holon.counters"), read[int](p, "look.framesSince()")
 		seconds := read[float64](p, "look.secondsSince()") // a busy machine draws few frames a second
-		if n := after.Events - before.Events; n < 2000 { // the server joins deltas
+		if n := after.Events - before.Events; n < 2000 {   // the server joins deltas
 			t.Errorf("%d events have come", n)
 		}
 		if n := after.Renders - before.Renders; n > frames+2 {
