@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -241,84 +242,70 @@ func bigItem(size int) notify.Draft {
 	return draft(notify.ItemUpdated, "t", &items.Updated{ItemID: "i", Type: "updated", Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", size) + `"}`)})
 }
 
-func TestReadersThatNeverReadDelayNobody(t *testing.T) {
-	// Who waited for one of them would wait for an hour.
-	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 3600 })
-	for range 20 {
-		deaf(t, r, "/rpc/stream?after_seq=0")
-		deaf(t, r, "/events")
-	}
-	healthy := r.open("GET", "/rpc/stream?after_seq=0")
-	healthy.expect("stream/opened")
-	const n = 100 // 3 MB: more than such a socket takes
-	for i := range n {
-		r.memory.append(t, bigItem(30_000))
-		if m := healthy.expect("item/updated"); m.Params.Seq != int64(i+1) {
-			t.Fatalf("seq %d, want %d", m.Params.Seq, i+1)
+func TestReadersThatNeverReadDelayNobodyAndAreCut(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		for range 20 {
+			r.pipe(t, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			r.pipe(t, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		}
-	}
-}
-
-func TestReadersThatNeverReadAreCut(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.2 })
-	for range 20 {
-		deaf(t, r, "/rpc/stream?after_seq=0")
-		deaf(t, r, "/events?after_seq=0")
-	}
-	r.awaitStreams(40)
-	for range 100 { // 3 MB: more than such a socket takes
-		r.memory.append(t, bigItem(30_000))
-	}
-	r.awaitStreams(0)
-}
-
-// awaitStreams waits until there are n streams.
-func (r *rig) awaitStreams(n int) {
-	r.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for r.server.streams.len() != n {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("there are %d streams, not %d", r.server.streams.len(), n)
+		healthy := r.open("GET", "/rpc/stream?after_seq=0")
+		healthy.expect("stream/opened")
+		if synctest.Wait(); r.server.streams.len() != 41 {
+			t.Fatalf("%d streams are open", r.server.streams.len())
 		}
-		time.Sleep(time.Millisecond)
-	}
+		began := time.Now()
+		for i := range 100 {
+			r.memory.append(t, bigItem(30_000))
+			if m := healthy.message(); m.Params.Seq != int64(i+1) {
+				t.Fatalf("seq %d, want %d", m.Params.Seq, i+1)
+			}
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the events took %v", took)
+		}
+		time.Sleep(r.server.limits.WriteTimeout() + deadlineSlack)
+		if synctest.Wait(); r.server.streams.len() != 1 {
+			t.Errorf("%d streams are still open", r.server.streams.len())
+		}
+	}, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.2 })
 }
 
 func TestSlowReaderIsNotCutAndMissesNothing(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.5 })
-	c, err := net.Dial("tcp", r.url[len("http://"):])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, _ = fmt.Fprintf(c, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	const n = 100
-	for range n {
-		r.memory.append(t, bigItem(30_000))
-	}
-	// About 3 MB/s: slower than the server, faster than nothing.
-	lines := bufio.NewReaderSize(slow{c}, 16<<10)
-	resp, err := http.ReadResponse(lines, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := bufio.NewReader(resp.Body)
-	for seq := int64(0); seq <= n; seq++ {
-		line, err := body.ReadString('\n')
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.pipe(t, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		const n = 100
+		for range n {
+			r.memory.append(t, bigItem(30_000))
+		}
+		began := time.Now()
+		lines := bufio.NewReaderSize(slow{c}, 16<<10)
+		resp, err := http.ReadResponse(lines, nil)
 		if err != nil {
-			t.Fatalf("after seq %d: %v", seq, err)
+			t.Fatal(err)
 		}
-		if m := parse(t, line); m.Params.Seq != seq {
-			t.Fatalf("seq %d, want %d", m.Params.Seq, seq)
+		body := bufio.NewReader(resp.Body)
+		for seq := int64(0); seq <= n; seq++ {
+			line, err := body.ReadString('\n')
+			if err != nil {
+				t.Fatalf("after seq %d: %v", seq, err)
+			}
+			if m := parse(t, line); m.Params.Seq != seq {
+				t.Fatalf("seq %d, want %d", m.Params.Seq, seq)
+			}
 		}
-	}
+		if took := time.Since(began); took < 5*(r.server.limits.WriteTimeout()+deadlineSlack) {
+			t.Errorf("the reader took %v: it is not slow", took)
+		}
+	}, func(c *Config) { c.Limits.WriteTimeoutSeconds = 0.5 })
 }
 
+// slow reads a chunk of the stream in about 0.4 s of virtual time: within the write
+// timeout, all of them together far beyond it.
 type slow struct{ r io.Reader }
 
 func (s slow) Read(b []byte) (int, error) {
-	time.Sleep(5 * time.Millisecond)
-	return s.r.Read(b)
+	time.Sleep(50 * time.Millisecond)
+	return s.r.Read(b[:min(len(b), 8<<10)])
 }
 
 func TestTwoWayClientThatNeverReadsIsBounded(t *testing.T) {
@@ -341,7 +328,13 @@ func TestTwoWayClientThatNeverReadsIsBounded(t *testing.T) {
 	if sent == 200_000 {
 		t.Fatal("all requests were taken from a client that reads no answer")
 	}
-	r.awaitStreams(0)
+	wait := time.Now().Add(5 * time.Second)
+	for r.server.streams.len() > 0 {
+		if time.Now().After(wait) {
+			t.Fatal("the stream is still open")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func TestLaggingStreamIsAnsweredAtOnceAndStaysWhole(t *testing.T) {
@@ -375,40 +368,33 @@ func TestLaggingStreamIsAnsweredAtOnceAndStaysWhole(t *testing.T) {
 }
 
 func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
-	r := newRig(t)
-	r.memory.tail = notify.NewTail(1, 0) // nothing stays in memory but the newest batch
-	r.server.cfg.Tail = r.memory.tail
-	c, err := net.Dial("tcp", r.url[len("http://"):])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.(*net.TCPConn).SetReadBuffer(64 << 10)
-	_, _ = fmt.Fprintf(c, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	r.awaitStreams(1)
-	const n = 100
-	for range n {
-		r.memory.append(t, bigItem(30_000))
-	}
-	time.Sleep(100 * time.Millisecond) // the socket is full
-	r.memory.prune(n)
-	body := bufio.NewReader(c)
-	resp, err := http.ReadResponse(body, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(resp.Body)
-	last := ""
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			break
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.memory.tail = notify.NewTail(1, 0) // nothing stays in memory but the newest batch
+		r.server.cfg.Tail = r.memory.tail
+		c := r.pipe(t, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		const n = 100
+		for range n {
+			r.memory.append(t, bigItem(30_000))
 		}
-		last = line
-	}
-	if m := parse(t, last); m.Method != notify.StreamClosing || m.Params.Code != api.CloseExpired {
-		t.Fatalf("the last line is %.200s", last)
-	}
+		synctest.Wait() // until the stream waits for its reader
+		r.memory.prune(n)
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(resp.Body)
+		last := ""
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				break
+			}
+			last = line
+		}
+		if m := parse(t, last); m.Method != notify.StreamClosing || m.Params.Code != api.CloseExpired {
+			t.Fatalf("the last line is %.200s", last)
+		}
+	})
 }
 
 func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
@@ -425,7 +411,6 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	keepsUp := r.open("GET", "/rpc/stream?after_seq=0")
 	keepsUp.expect("stream/opened")
 	never := []net.Conn{deaf(t, r, "/rpc/stream?after_seq=0"), deafOn(t, "unix", path, "/rpc/stream?after_seq=0")}
-	r.awaitStreams(3)
 	const n = 100
 	for range n {
 		r.memory.append(t, bigItem(30_000))
@@ -433,10 +418,14 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	for range n {
 		keepsUp.expect("item/updated")
 	}
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := r.server.Close(ctx, Closing{Code: api.CloseStopping, Reason: "bye"}); err != nil {
 		t.Error(err)
+	}
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Fatalf("took %v", took)
 	}
 	if m := keepsUp.expect("stream/closing"); m.Params.Seq != n {
 		t.Fatalf("%+v", m.Params)
@@ -561,22 +550,25 @@ func TestConnectSubscribeCutLeavesNothingBehind(t *testing.T) {
 		}
 	}
 	one(0)
-	// A connection is no longer counted a moment before its goroutine ends.
-	settled := func(bound int) (n int) {
-		for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-			n = runtime.NumGoroutine()
-			if n <= bound && r.server.streams.len() == 0 && r.server.connections.Load() == 0 {
-				break
+	// A connection is counted out before its goroutines end, and the server learns of a
+	// cut when it likes.
+	settled := func(goroutines int) bool {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if r.server.streams.len() == 0 && r.server.connections.Load() == 0 && runtime.NumGoroutine() <= goroutines {
+				return true
 			}
 		}
-		return n
+		return false
 	}
-	before := settled(math.MaxInt)
+	if !settled(math.MaxInt) {
+		t.Fatalf("one client left %d connections, %d streams", r.server.connections.Load(), r.server.streams.len())
+	}
+	before := runtime.NumGoroutine()
 	for i := range cycles {
 		one(i)
 	}
-	if after := settled(before + 3); after > before+3 || r.server.connections.Load() != 0 || r.server.streams.len() != 0 {
-		t.Fatalf("goroutines %d before, %d after; %d connections, %d streams", before, after, r.server.connections.Load(), r.server.streams.len())
+	if !settled(before + 3) {
+		t.Fatalf("goroutines %d before, %d after; %d connections, %d streams", before, runtime.NumGoroutine(), r.server.connections.Load(), r.server.streams.len())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/api"
@@ -215,16 +214,9 @@ func TestCursorsAreRefusedByRule(t *testing.T) {
 }
 
 func TestCursorIsRefusedWhileTheBodyIsOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory(0)
-		e := &fakeEngine{t: t, memory: m}
-		server, err := New(Config{Services: api.Services{Engine: e, Children: e, Reader: m, LogID: testLogID, Version: "test"}, Tail: m.tail})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := piped(t, server.HTTPServer(server.Handler(), nil))
+	inBubble(t, func(t *testing.T, r *rig) {
 		began := time.Now()
-		_, _ = io.WriteString(c, "POST /rpc/stream?after_seq=5 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+		c := r.pipe(t, "POST /rpc/stream?after_seq=5 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
 		br := bufio.NewReader(c)
 		resp, err := http.ReadResponse(br, nil)
 		if err != nil {

@@ -243,23 +243,24 @@ func TestMembersOfABatchDoNotWaitForTurns(t *testing.T) {
 }
 
 func TestBatchOfOddMembersIsAnsweredOrNot(t *testing.T) {
-	r := newRig(t)
-	st := r.open("POST", "/rpc/stream")
-	st.expect("stream/opened")
-	st.send(`[{"jsonrpc":"2.0","method":"holon/status"},{"jsonrpc":"2.0","id":4,"result":1}]`, `{"jsonrpc":"2.0","id":4,"result":1}`, `[]`)
-	if m := st.expect("#null"); m.Error.Data.Kind != api.KindInvalidRequest {
-		t.Fatalf("%+v", m)
-	}
-	ended := make(chan turns.InterruptResult, 1)
-	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
-	st.send(request("8", "stream/unsubscribe", `{}`))
-	st.expect("#8")
-	st.send("["+request("1", "turn/interrupt", `{"turn_id":"slow"}`)+","+request("2", "holon/status", `{}`)+"]", request("3", "holon/status", `{}`))
-	st.expect("#3") // the batch waits for its slowest member, and nothing waits for the batch
-	ended <- turns.InterruptResult{State: "interrupted"}
-	if line := st.next(); !strings.HasPrefix(line, `[{"jsonrpc":"2.0","id":1,`) || !strings.Contains(line, `"id":2,`) {
-		t.Fatal(line)
-	}
+	inBubble(t, func(t *testing.T, r *rig) {
+		st := r.open("POST", "/rpc/stream")
+		st.expect("stream/opened")
+		st.send(`[{"jsonrpc":"2.0","method":"holon/status"},{"jsonrpc":"2.0","id":4,"result":1}]`, `{"jsonrpc":"2.0","id":4,"result":1}`, `[]`)
+		if m := st.expect("#null"); m.Error.Data.Kind != api.KindInvalidRequest {
+			t.Fatalf("%+v", m)
+		}
+		ended := make(chan turns.InterruptResult, 1)
+		r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
+		st.send(request("8", "stream/unsubscribe", `{}`))
+		st.expect("#8")
+		st.send("["+request("1", "turn/interrupt", `{"turn_id":"slow"}`)+","+request("2", "holon/status", `{}`)+"]", request("3", "holon/status", `{}`))
+		st.expect("#3") // the batch waits for its slowest member, and nothing waits for the batch
+		ended <- turns.InterruptResult{State: "interrupted"}
+		if line := st.next(); !strings.HasPrefix(line, `[{"jsonrpc":"2.0","id":1,`) || !strings.Contains(line, `"id":2,`) {
+			t.Fatal(line)
+		}
+	})
 }
 
 func TestIDsComeBackByteForByte(t *testing.T) {

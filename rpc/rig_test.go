@@ -34,6 +34,7 @@ type rig struct {
 	http   *http.Server
 	url    string
 	client *http.Client
+	pipes  *pipes // in a bubble: see inBubble
 }
 
 func newRig(t testing.TB, change ...func(*Config)) *rig {
@@ -44,13 +45,18 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 // newRigWith is newRig with the test's own memory.
 func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	t.Helper()
+	return newRigOn(t, loopback(t), m, change...)
+}
+
+func newRigOn(t testing.TB, l net.Listener, m *memory, change ...func(*Config)) *rig {
+	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
 	cfg := Config{Services: api.Services{Engine: e, Children: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
 	for _, c := range change {
 		c(&cfg)
 	}
 	cfg.Reader, cfg.Tail = m, m.tail
-	r := serve(t, cfg)
+	r := serveOn(t, cfg, l)
 	r.memory, r.engine = m, e
 	return r
 }
@@ -58,11 +64,21 @@ func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 // serve is a server on a socket with the services of cfg.
 func serve(t testing.TB, cfg Config) *rig {
 	t.Helper()
-	s, err := New(cfg)
+	return serveOn(t, cfg, loopback(t))
+}
+
+func loopback(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return l
+}
+
+func serveOn(t testing.TB, cfg Config, l net.Listener) *rig {
+	t.Helper()
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

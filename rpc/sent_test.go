@@ -1,11 +1,12 @@
 package rpc
 
 import (
+	"bufio"
 	"fmt"
-	"io"
-	"net"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -87,39 +88,27 @@ func TestAnAnswerThatIsNotTheResultTellsNothing(t *testing.T) {
 	told(t, r, "xxxxxxxx false")
 }
 
-// TestAnAnswerThatIsNeverWrittenTellsSo fills the connection of a client that
-// does not read, then breaks it.
+// The client leaves while its answer is being written.
 func TestAnAnswerThatIsNeverWrittenTellsSo(t *testing.T) {
-	r := newRig(t)
-	r.engine.sent = make(chan string, 100_000)
-	c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := io.WriteString(c, "POST /rpc/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	line := pausing("1", strings.Repeat("y", 60)) + "\n"
-	sent := 0
-	for sent < 90_000 { // until nothing more goes in, as the answers are not read
-		_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.engine.sent = make(chan string, 10)
+		c := r.pipe(t, "POST /rpc/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || parse(t, line).Method != notify.StreamOpened {
+			t.Fatalf("%q %v", line, err)
+		}
+		line := pausing("1", "unread") + "\n"
 		if _, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(line), line); err != nil {
-			break
+			t.Fatal(err)
 		}
-		sent++
-	}
-	_ = c.(*net.TCPConn).SetLinger(0) // a reset, not an end in order
-	c.Close()
-	deadline := time.After(30 * time.Second)
-	for {
-		select {
-		case got := <-r.engine.sent:
-			if strings.HasSuffix(got, " false") {
-				return
-			}
-		case <-deadline:
-			t.Fatalf("of %d answers all were told as sent", sent)
+		synctest.Wait() // until the answer waits for its reader
+		if len(r.engine.sent) > 0 {
+			t.Fatalf("told %q before anything was written", <-r.engine.sent)
 		}
-	}
+		c.Close()
+		told(t, r, "unread false")
+	})
 }

@@ -95,66 +95,69 @@ func TestSubscribeAsABatchMemberAndAsANotification(t *testing.T) {
 }
 
 func TestInterruptWaitsWithoutDelayingOthers(t *testing.T) {
-	r := newRig(t)
-	ended := make(chan turns.InterruptResult, 1)
-	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
-	st := r.open("POST", "/rpc/stream")
-	st.expect("stream/opened")
-	st.send(request("1", "turn/interrupt", `{"turn_id":"slow"}`), request("2", "holon/status", `{}`), request("1", "holon/status", `{}`))
-	var order []string
-	for range 3 {
-		m := st.message()
-		if m.Method != "" {
-			order = append(order, m.Method)
-			continue
+	inBubble(t, func(t *testing.T, r *rig) {
+		ended := make(chan turns.InterruptResult, 1)
+		r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
+		st := r.open("POST", "/rpc/stream")
+		st.expect("stream/opened")
+		st.send(request("1", "turn/interrupt", `{"turn_id":"slow"}`), request("2", "holon/status", `{}`), request("1", "holon/status", `{}`))
+		var order []string
+		for range 3 {
+			m := st.message()
+			if m.Method != "" {
+				order = append(order, m.Method)
+				continue
+			}
+			order = append(order, string(m.ID))
+			if string(m.ID) == "1" && (m.Error == nil || m.Error.Data.Kind != api.KindDuplicateID) {
+				t.Fatalf("the id is in flight, got %+v", m)
+			}
 		}
-		order = append(order, string(m.ID))
-		if string(m.ID) == "1" && (m.Error == nil || m.Error.Data.Kind != api.KindDuplicateID) {
-			t.Fatalf("the id is in flight, got %+v", m)
+		if got := strings.Join(order, " "); got != "turn/progress 2 1" && got != "2 turn/progress 1" && got != "2 1 turn/progress" {
+			t.Fatal(got)
 		}
-	}
-	if got := strings.Join(order, " "); got != "turn/progress 2 1" && got != "2 turn/progress 1" && got != "2 1 turn/progress" {
-		t.Fatal(got)
-	}
-	ended <- turns.InterruptResult{TurnID: "slow", State: "interrupted", Seq: 1}
-	if m := st.expect("#1"); !strings.Contains(string(m.Result), `"interrupted"`) {
-		t.Fatalf("%s", m.Result)
-	}
+		ended <- turns.InterruptResult{TurnID: "slow", State: "interrupted", Seq: 1}
+		if m := st.expect("#1"); !strings.Contains(string(m.Result), `"interrupted"`) {
+			t.Fatalf("%s", m.Result)
+		}
+	})
 }
 
 func TestInterruptAnswersInterruptingAfterTwoSeconds(t *testing.T) {
-	r := newRig(t)
-	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": make(chan turns.InterruptResult)}
-	began := time.Now()
-	_, answer := r.post(request("1", "turn/interrupt", `{"turn_id":"slow"}`))
-	if took := time.Since(began); took < api.InterruptWait {
-		t.Fatalf("took %v", took)
-	}
-	if !strings.Contains(answer, `"state":"interrupting"`) {
-		t.Fatal(answer)
-	}
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": make(chan turns.InterruptResult)}
+		began := time.Now()
+		_, answer := r.post(request("1", "turn/interrupt", `{"turn_id":"slow"}`))
+		if took := time.Since(began); took != api.InterruptWait {
+			t.Fatalf("took %v", took)
+		}
+		if !strings.Contains(answer, `"state":"interrupting"`) {
+			t.Fatal(answer)
+		}
+	})
 }
 
 func TestReadingStopsAtMaxInFlight(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Limits.MaxInFlight = 3 })
-	ended := make(chan turns.InterruptResult, 10)
-	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
-	st := r.open("POST", "/rpc/stream?method=none/none")
-	st.expect("stream/opened")
-	for i := range 3 {
-		st.send(request(fmt.Sprint(i), "turn/interrupt", `{"turn_id":"slow"}`))
-	}
-	st.send(request("9", "holon/status", `{}`))
-	st.quiet()
-	ended <- turns.InterruptResult{State: "interrupted"}
-	got := map[string]bool{string(st.message().ID): true, string(st.message().ID): true}
-	if !got["9"] || len(got) != 2 {
-		t.Fatalf("%v", got)
-	}
-	ended <- turns.InterruptResult{}
-	ended <- turns.InterruptResult{}
-	st.message()
-	st.message()
+	inBubble(t, func(t *testing.T, r *rig) {
+		ended := make(chan turns.InterruptResult, 10)
+		r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
+		st := r.open("POST", "/rpc/stream?method=none/none")
+		st.expect("stream/opened")
+		for i := range 3 {
+			st.send(request(fmt.Sprint(i), "turn/interrupt", `{"turn_id":"slow"}`))
+		}
+		st.send(request("9", "holon/status", `{}`))
+		st.quiet()
+		ended <- turns.InterruptResult{State: "interrupted"}
+		got := map[string]bool{string(st.message().ID): true, string(st.message().ID): true}
+		if !got["9"] || len(got) != 2 {
+			t.Fatalf("%v", got)
+		}
+		ended <- turns.InterruptResult{}
+		ended <- turns.InterruptResult{}
+		st.message()
+		st.message()
+	}, func(c *Config) { c.Limits.MaxInFlight = 3 })
 }
 
 func TestEndOfBodyAnswersWhatIsPendingAndGoesOn(t *testing.T) {
@@ -238,21 +241,22 @@ func TestSubscribeNeverMixesTheOldAndTheNewSubscription(t *testing.T) {
 }
 
 func TestSubscriptionWaitsForItsAnswer(t *testing.T) {
-	r := newRig(t)
-	r.memory.append(t, draft(notify.ThreadStarted, "t", &threads.Changed{Type: "started"}))
-	ended := make(chan turns.InterruptResult, 1)
-	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
-	st := r.open("POST", "/rpc/stream")
-	st.expect("stream/opened")
-	st.send("[" + request("1", "stream/subscribe", `{"after_seq":0}`) + "," + request("2", "turn/interrupt", `{"turn_id":"slow"}`) + "]")
-	st.quiet()
-	ended <- turns.InterruptResult{State: "interrupted"}
-	if line := st.next(); !strings.HasPrefix(line, "[") {
-		t.Fatal(line)
-	}
-	if m := st.expect("thread/started"); m.Params.Seq != 1 {
-		t.Fatalf("%+v", m.Params)
-	}
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.memory.append(t, draft(notify.ThreadStarted, "t", &threads.Changed{Type: "started"}))
+		ended := make(chan turns.InterruptResult, 1)
+		r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": ended}
+		st := r.open("POST", "/rpc/stream")
+		st.expect("stream/opened")
+		st.send("[" + request("1", "stream/subscribe", `{"after_seq":0}`) + "," + request("2", "turn/interrupt", `{"turn_id":"slow"}`) + "]")
+		st.quiet()
+		ended <- turns.InterruptResult{State: "interrupted"}
+		if line := st.next(); !strings.HasPrefix(line, "[") {
+			t.Fatal(line)
+		}
+		if m := st.expect("thread/started"); m.Params.Seq != 1 {
+			t.Fatalf("%+v", m.Params)
+		}
+	})
 }
 
 func TestUnsubscribeEndsASubscriptionWhoseAnswerIsStillToCome(t *testing.T) {

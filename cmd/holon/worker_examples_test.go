@@ -69,10 +69,10 @@ type builds struct {
 	process     *process
 }
 
-// serveBuilds serves an agent named builds for workers.
-func serveBuilds(t *testing.T, binary string) *builds {
+// serveBuilds serves an agent named builds for workers, with a lease of so many seconds.
+func serveBuilds(t *testing.T, binary string, lease int) *builds {
 	t.Helper()
-	return serveConfig(t, binary, "[agents.builds]\nkind = \"worker\"\nlease_seconds = 2\non_crash = \"retry\"\nbackoff_seconds = 0.1\n")
+	return serveConfig(t, binary, fmt.Sprintf("[agents.builds]\nkind = \"worker\"\nlease_seconds = %d\n", lease)+"on_crash = \"retry\"\nbackoff_seconds = 0.1\n")
 }
 
 // serveConfig serves with a configuration file and further variables.
@@ -170,7 +170,7 @@ func exampleThatDelegates(t *testing.T, binary string) {
 	if n := strings.Count(string(code), "\n"); n >= 100 {
 		t.Errorf("the example has %d lines", n)
 	}
-	s := serveBuilds(t, binary)
+	s := serveBuilds(t, binary, 2)
 	start := func() *process { return s.worker(python, "../../docs/examples/delegate.py", "builds", "echo") }
 	first := start()
 	message := func() string {
@@ -221,10 +221,10 @@ func exampleInPython(t *testing.T, binary string) {
 	if n := strings.Count(string(code), "\n"); n >= 100 {
 		t.Errorf("the example has %d lines", n)
 	}
-	s := serveBuilds(t, binary)
+	s := serveBuilds(t, binary, 30) // however busy the machine is, no lease ends
 	dir := t.TempDir()
 	start := func() *process { return s.worker(python, "../../docs/examples/worker.py", "builds") }
-	first := start()
+	start()
 
 	if _, state := s.run("echo one\necho two", nil); state != "completed" {
 		t.Errorf("two commands: %s", state)
@@ -265,19 +265,6 @@ func exampleInPython(t *testing.T, binary string) {
 		t.Errorf("the log is\n%s", log)
 	}
 
-	// The worker is killed: another one gets the next attempt.
-	again := fmt.Sprintf("test -e %[1]s/second || { touch %[1]s/second; while test -d %[1]s; do sleep 0.05; done; }", dir)
-	if _, state := s.run(again, func() {
-		eventually(t, "the command runs", began("second"))
-		first.kill()
-		start()
-	}); state != "completed" {
-		t.Errorf("over the end of a worker: %s", state)
-	}
-	if log := s.log(); !strings.Contains(log, `"reason":"lease_expired"`) {
-		t.Errorf("the log is\n%s", log)
-	}
-
 	// An interrupt ends the command.
 	if _, state := s.run(fmt.Sprintf("touch %[1]s/third; while test -d %[1]s; do sleep 0.05; done", dir), func() {
 		eventually(t, "the command runs", began("third"))
@@ -289,10 +276,25 @@ func exampleInPython(t *testing.T, binary string) {
 	}); state != "interrupted" {
 		t.Errorf("interrupted: %s", state)
 	}
+
+	// The worker is killed: another one gets the next attempt.
+	s = serveBuilds(t, binary, 2)
+	first := start()
+	again := fmt.Sprintf("test -e %[1]s/second || { touch %[1]s/second; while test -d %[1]s; do sleep 0.05; done; }", dir)
+	if _, state := s.run(again, func() {
+		eventually(t, "the command runs", began("second"))
+		first.kill()
+		start()
+	}); state != "completed" {
+		t.Errorf("over the end of a worker: %s", state)
+	}
+	if log := s.log(); !strings.Contains(log, `"reason":"lease_expired"`) {
+		t.Errorf("the log is\n%s", log)
+	}
 }
 
 func exampleInGo(t *testing.T, binary string) {
-	s := serveBuilds(t, binary)
+	s := serveBuilds(t, binary, 2)
 	worker := build(t, t.TempDir(), "github.com/seed82539d15/holon/docs/examples/worker")
 	first := s.worker(worker, "builds")
 	if text, state := s.run("one two", nil); state != "completed" || text != "1 one\n2 two\n" {
@@ -307,7 +309,8 @@ func exampleInGo(t *testing.T, binary string) {
 	if state != "completed" || !strings.HasPrefix(text, "1 word\n2 word\n") || !strings.HasSuffix(text, "\n30 word\n") || strings.Count(text, "word") != 30 {
 		t.Errorf("%s: %q", state, text)
 	}
-	if log := s.log(); strings.Count(log, "stream/rewind") != 1 {
+	// On a busy machine the lease of a worker that lives can end, too.
+	if log := s.log(); !strings.Contains(log, "stream/rewind") {
 		t.Errorf("the log is\n%s", log)
 	}
 }

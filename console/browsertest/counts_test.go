@@ -36,8 +36,9 @@ func TestThePageCostsLittleWhateverThereIs(t *testing.T) {
 		p.goTo("#/thread/" + thread)
 		p.untilSeq()
 		rows := func() int { return read[int](p, "document.querySelectorAll('.row').length") }
-		if n := rows(); n < 50 || n > 200 {
-			t.Errorf("%d rows of a thread of 3,000 items, want 50 to 200", n)
+		p.until("document.querySelectorAll('.row').length >= 50") // a frame after the data
+		if n := rows(); n > 200 {
+			t.Errorf("%d rows of a thread of 3,000 items, want at most 200", n)
 		}
 		if n := read[counts](p, "holon.counters").Requests; n > 20 {
 			t.Errorf("%d requests for the overview and a thread, want at most 20", n)
@@ -56,20 +57,22 @@ func TestThePageCostsLittleWhateverThereIs(t *testing.T) {
 		p.sees(".row:last-child .end", "Done")
 		p.exact()
 
-		before := read[counts](p, "holon.counters")
 		p.eval("look.countFrames()")
+		before := read[counts](p, "holon.counters")
 		s.ended(thread, "/items 2000 20\n/deltas 5000 20")
 		p.untilSeq()
 		after, frames := read[counts](p, "holon.counters"), read[int](p, "look.framesSince()")
-		if n := after.Events - before.Events; n < 2000 { // the server joins deltas
+		seconds := read[float64](p, "look.secondsSince()") // a busy machine draws few frames a second
+		if n := after.Events - before.Events; n < 2000 {   // the server joins deltas
 			t.Errorf("%d events have come", n)
 		}
 		if n := after.Renders - before.Renders; n > frames+2 {
 			t.Errorf("drawn %d times in %d frames", n, frames)
 		}
-		// Rows of threads are read again at most four times a second, whatever comes.
-		if n, most := after.Requests-before.Requests, 10+frames/5; n > most {
-			t.Errorf("%d requests for 2,000 items and 5,000 deltas in %d frames, want at most %d", n, frames, most)
+		// Rows of threads are read again at most four times a second, whatever comes. Three
+		// readers do so.
+		if n, most := after.Requests-before.Requests, 10+int(12*seconds); n > most {
+			t.Errorf("%d requests for 2,000 items and 5,000 deltas in %.1f s, want at most %d", n, seconds, most)
 		}
 		if after.Connections != before.Connections {
 			t.Errorf("%d connections", after.Connections)

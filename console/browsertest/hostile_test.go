@@ -38,7 +38,8 @@ func hostile() (all []string) {
 // would stop it, has nothing to stop.
 func TestHostileMessagesAreText(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "[agents.worker]\nkind = \"worker\"\n", "--max-item-bytes", fmt.Sprint(12<<20), "--max-frame-bytes", fmt.Sprint(32<<20))
+		// The page may take as long as it likes: nothing renews the lease meanwhile.
+		s := serve(t, "[agents.worker]\nkind = \"worker\"\nlease_seconds = 86400\n", "--max-item-bytes", fmt.Sprint(12<<20), "--max-frame-bytes", fmt.Sprint(32<<20))
 		thread := s.thread("worker", object{"title": "<img src=x onerror=alert(1)> \u202eevil"})
 		s.turn(thread, "<script>alert(1)</script> [x](javascript:alert(1))", nil)
 		lease := s.call("turn/claim", object{"agent": "worker"})["lease"]

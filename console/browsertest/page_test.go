@@ -241,11 +241,28 @@ func (p *tab) press(selector, text string) {
 		} else {
 			p.do(chromedp.MouseClickXY(at.X, at.Y))
 		}
-		if read[bool](p, "look.wasHit()") {
+		if p.wasHit() {
 			return
 		}
 	}
 	p.t.Fatalf("%s %q cannot be pressed\n%s", selector, text, p.describe())
+}
+
+// wasHit returns whether the press has reached its target. A page that loads itself anew
+// meanwhile is asked again.
+func (p *tab) wasHit() bool {
+	p.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		hit, err := p.tryEval("look.wasHit()", time.Until(deadline))
+		if err == nil {
+			return string(hit) == "true"
+		}
+		if time.Now().After(deadline) || p.ctx.Err() != nil {
+			p.t.Fatalf("was it pressed? %v\n%s", err, p.describe())
+		}
+		time.Sleep(20 * time.Millisecond) // between two documents
+	}
 }
 
 // write replaces the text of a field.

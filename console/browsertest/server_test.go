@@ -20,7 +20,7 @@ import (
 
 // patience is how long anything may take before a test fails. It is long because a loaded
 // machine is no failure.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 type object = map[string]any
 

@@ -56,8 +56,10 @@ globalThis.look = {
     return true
   },
 
-  // wasHit resolves to whether the press since then has reached the target.
+  // wasHit resolves to whether the press since then has reached the target. In a document
+  // that aims at nothing it has: the press has led there.
   async wasHit() {
+    if (!look.aim) return true
     const end = look.frame + 30 // a tap becomes a click after a moment
     await look.until(() => look.hit !== undefined || look.frame > end)
     const hit = look.hit === true
@@ -112,8 +114,9 @@ globalThis.look = {
   },
   strange: () => [...look.seen],
 
-  countFrames() { look.from = look.frame },
+  countFrames() { look.from = look.frame; look.began = performance.now() },
   framesSince: () => look.frame - look.from,
+  secondsSince: () => (performance.now() - look.began) / 1000,
 
   // measureKeys measures from each key to the frame after the next, which has drawn it.
   measureKeys() {
