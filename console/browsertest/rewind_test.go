@@ -28,8 +28,11 @@ func TestARewindTakesBackWhatIsSeen(t *testing.T) {
 		p.sees("article[data-type=agent_message]", "the end")
 		p.sees(".end", "attempt 2")
 		p.exact()
+		const lines = "JSON.stringify([...document.querySelectorAll('details.rewind summary')].map(e => e.textContent))"
+		live := read[string](p, lines)
 		p.reload()
 		p.sees("details.rewind", "Attempt 1 was given up")
+		p.until(lines + " === " + quote(live)) // which try, and why, also of what was read
 		p.sees(".end", "attempt 2")
 		p.exact()
 	})
