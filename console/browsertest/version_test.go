@@ -16,14 +16,11 @@ var nextBinary = sync.OnceValues(func() (string, error) {
 // itself, and keeps what is half typed also when one lets it load.
 func TestAnotherVersionIsSaid(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "")
 		next, err := nextBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
-		thread := s.thread("echo", object{"title": "The one that lives on"})
-		s.ended(thread, "/say before")
-		p := open(t, s, f, "#/thread/"+thread)
+		s, _, p := openEcho(t, f, "/say before")
 		p.eval("globalThis.stays = true; 0")
 		for _, version := range []string{s.binary, next} {
 			p.complaints.expect(offline...)
