@@ -69,11 +69,7 @@ func findBrowser() (string, error) {
 
 func build() error {
 	binary = filepath.Join(scratch, "holon")
-	return buildTo(binary)
-}
-
-func buildTo(path string, flags ...string) error {
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "./cmd/holon")...)
+	cmd := exec.Command("go", "build", "-o", binary, "./cmd/holon")
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -32,7 +32,6 @@ type server struct {
 	token  string // of the owner, if the server asks for it
 	args   []string
 	env    []string
-	binary string // what start starts
 	cmd    *exec.Cmd
 	exited chan struct{}
 	log    output
@@ -45,7 +44,7 @@ func serve(t testing.TB, config string, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, root: root, url: "http://" + freePort(t), args: args, binary: binary}
+	s := &server{t: t, root: root, url: "http://" + freePort(t), args: args}
 	if err := os.WriteFile(s.path("config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func (s *server) path(name string) string { return filepath.Join(s.root, name) }
 func (s *server) start() {
 	s.t.Helper()
 	args := append([]string{"serve", "--config", s.path("config.toml"), "--data", s.path("data"), "--listen", strings.TrimPrefix(s.url, "http://")}, s.args...)
-	s.cmd = exec.Command(s.binary, args...)
+	s.cmd = exec.Command(binary, args...)
 	s.cmd.Env = s.env
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	s.cmd.WaitDelay = 5 * time.Second
