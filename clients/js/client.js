@@ -43,13 +43,16 @@ export class Client {
    * With key: true it adds an idempotency_key of its own (a string is the key), and
    * repeats the request over a broken connection until it is answered, for 20 to 45
    * seconds. Without a key a request is never repeated.
+   *
+   * With keepalive: true a browser sends it even if the page that has called this goes
+   * away before it was answered. Such a request may have at most 64 KiB.
    */
-  async call(method, params = {}, { signal, key } = {}) {
+  async call(method, params = {}, { signal, key, keepalive } = {}) {
     if (key) params = { ...params, idempotency_key: typeof key === 'string' ? key : (params.idempotency_key ?? newKey()) }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#post(method, body, signal)
+        return await this.#post(method, body, { signal, keepalive })
       } catch (error) {
         if (signal?.aborted) throw signal.reason
         if (!key || attempt > maxRepeats || !unanswered(error)) throw error
@@ -67,8 +70,8 @@ export class Client {
     )
   }
 
-  async #post(method, body, signal) {
-    const response = await this.#request('/rpc', { method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })
+  async #post(method, body, how) {
+    const response = await this.#request('/rpc', { method: 'POST', body, ...how, headers: { 'Content-Type': 'application/json' } })
     let text
     try {
       text = await response.text()

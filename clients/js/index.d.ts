@@ -31,6 +31,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** true adds an idempotency_key of its own, a string is the key: the request is then repeated over a broken connection until it is answered, for 20 to 45 seconds. */
   key?: boolean | string
+  /** true has a browser send the request even if the page goes away before the answer. It may then have 64 KiB at most. */
+  keepalive?: boolean
 }
 
 /** A method whose params may be left out. */

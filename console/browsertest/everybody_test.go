@@ -10,10 +10,7 @@ import (
 // All of a thread is there for the browser's search, whatever part the timeline draws.
 func TestAThreadAsText(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "")
-		thread := s.thread("echo", nil)
-		s.ended(thread, "/say the oldest word\n/items 1100 20\n/say the newest word")
-		p := open(t, s, f, "#/thread/"+thread)
+		s, thread, p := openEcho(t, f, "/say the oldest word\n/items 1100 20\n/say the newest word")
 		p.press("button", "Show all as text")
 		p.sees("[role=status]", "The thread as of")
 		const text = "document.querySelector('pre.whole').textContent"

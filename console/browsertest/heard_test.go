@@ -10,9 +10,7 @@ import (
 // once, and no piece of a message.
 func TestWhatIsAnnounced(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "")
-		thread := s.thread("echo", nil)
-		p := open(t, s, f, "#/thread/"+thread)
+		s, thread, p := openEcho(t, f, "")
 		s.turn(thread, "/say hello you\n/deltas 80 20\n/ask Deploy to production\n/say thanks", nil)
 		p.press("section.question button", "Allow")
 		p.sees(".end", "Done")

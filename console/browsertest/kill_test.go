@@ -6,10 +6,7 @@ import "testing"
 // types, and goes on by itself, with every word once.
 func TestTheServerIsKilledAndComesBack(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "")
-		thread := s.thread("echo", object{"title": "The one that lives on"})
-		s.ended(thread, "/deltas 500 20")
-		p := open(t, s, f, "#/thread/"+thread)
+		s, thread, p := openEcho(t, f, "/deltas 500 20")
 		p.exact()
 		s.turn(thread, "/deltas 100000 20 1", nil)
 		p.sees("article[data-status=in_progress]", "")

@@ -87,6 +87,18 @@ func open(t testing.TB, s *server, f form, fragment string) *tab {
 	return p
 }
 
+// openEcho serves an empty log and opens a thread in which the agent echo has followed a
+// script; "" is none.
+func openEcho(t testing.TB, f form, script string) (s *server, thread string, p *tab) {
+	t.Helper()
+	s = serve(t, "")
+	thread = s.thread("echo", nil)
+	if script != "" {
+		s.ended(thread, script)
+	}
+	return s, thread, open(t, s, f, "#/thread/"+thread)
+}
+
 // blank opens an empty tab.
 func blank(t testing.TB, s *server, f form) *tab {
 	t.Helper()

@@ -110,10 +110,7 @@ func TestQuestionsAreAnsweredWhereTheyWait(t *testing.T) {
 // Markdown that is easily drawn wrong.
 func TestMarkdownIsDrawn(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
-		s := serve(t, "")
-		thread := s.thread("echo", nil)
-		s.ended(thread, "- [x] tests\n- [ ] documents\n\n1. one\n2. two\n\n![a cat](https://example.com/cat.png) &lt;b&gt; **a**_b_`c`")
-		p := open(t, s, f, "#/thread/"+thread)
+		_, _, p := openEcho(t, f, "- [x] tests\n- [ ] documents\n\n1. one\n2. two\n\n![a cat](https://example.com/cat.png) &lt;b&gt; **a**_b_`c`")
 		p.sees("article[data-type=agent_message]", "one")
 		for _, want := range []string{"☑ tests", "☐ documents", "one", "two", "🖼 a cat <b> abc"} {
 			p.sees("article[data-type=agent_message] li, article[data-type=agent_message] p", want)

@@ -1,8 +1,11 @@
 // What the modules of the page expect of a browser before they can be imported.
-const kept = new Map()
-export const storage = {
-  getItem: k => kept.get(k) ?? null, setItem: (k, v) => { kept.set(k, String(v)) }, removeItem: k => { kept.delete(k) },
+// As in a browser, what is stored is what the object has of its own.
+class Storage {
+  getItem(k) { return Object.hasOwn(this, k) ? this[k] : null }
+  setItem(k, v) { this[k] = String(v) }
+  removeItem(k) { delete this[k] }
 }
+export const storage = new Storage()
 Object.assign(globalThis, {
   addEventListener() {}, localStorage: storage, location: { origin: 'http://127.0.0.1:1', host: '127.0.0.1:1', hash: '', reload() {} },
   requestAnimationFrame: f => setTimeout(f, 0), cancelAnimationFrame: clearTimeout, matchMedia: () => ({ matches: false }),

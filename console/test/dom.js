@@ -37,6 +37,7 @@ class Element extends Node {
   style = {}
   disabled = false
   value = ''
+  checked = false
   constructor(name) {
     super()
     this.localName = this.nodeName = name

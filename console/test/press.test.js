@@ -20,7 +20,7 @@ const asked = []
 let answer = () => ({ result: {} })
 globalThis.fetch = async (url, init) => {
   const { method, params } = JSON.parse(init.body)
-  asked.push({ method, params, token: init.headers.Authorization })
+  asked.push({ method, params, token: init.headers.Authorization, keepalive: init.keepalive })
   const { status = 200, ...body } = await answer(method, params)
   return new Response(JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }), { status })
 }
@@ -114,6 +114,20 @@ test('Close that is pressed twice can be undone', async t => {
   undoClose('thread_1')
   assert.equal(isClosing('thread_1'), false)
   assert.equal(timers.size, 0)
+})
+
+test('Close happens at once when the page is left, unless it was undone', async () => {
+  asked.length = 0
+  close('thread_1')
+  close('thread_2')
+  undoClose('thread_2')
+  document.hidden = true
+  document.fire('visibilitychange')
+  document.hidden = false
+  document.fire('visibilitychange')
+  assert.equal(isClosing('thread_1'), false)
+  await drawn()
+  assert.deepEqual(asked.map(a => [a.method, a.params.thread_id, a.keepalive]), [['thread/close', 'thread_1', true]])
 })
 
 test('an item of an unknown form does not take the page with it', async () => {

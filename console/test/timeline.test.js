@@ -82,6 +82,7 @@ class Page {
       assert.ok(Date.now() - began < 20_000, `the page reads for ever: ${this.loader.failed.value?.stack}`)
     }
     this.frame()
+    await this.loader.marking
   }
 
   async close() {
@@ -135,19 +136,19 @@ const textOf = ({ content: c }) => ({ agent_message: () => c.content[0].text, re
 async function truth(client, thread_id) {
   const items = await all(client, 'item/list', { thread_id, order: 'asc', include_superseded: true }, 'items')
   const turns = await all(client, 'turn/list', { thread_id, order: 'asc' }, 'turns')
-  const ends = new Map()
+  const ends = new Map(), markers = new Map()
   let after = 0
   for (;;) {
-    const page = await client.call('event/list', { after_seq: after, thread_id, methods: ['turn/completed', 'turn/failed', 'turn/interrupted'], limit: 500 })
-    for (const e of page.events) ends.set(e.params.turn_id, e.params.seq)
+    const page = await client.call('event/list', { after_seq: after, thread_id, methods: ['turn/completed', 'turn/failed', 'turn/interrupted', 'stream/rewind'], limit: 500 })
+    for (const { method, params: p } of page.events) method === 'stream/rewind' ? markers.set(p.seq, [p.step, p.new_epoch - 1, p.reason]) : ends.set(p.turn_id, p.seq)
     if (!page.has_more) break
     after = page.next_after_seq
   }
-  return { items: items.filter(i => i.type !== 'usage'), turns, ends }
+  return { items: items.filter(i => i.type !== 'usage'), turns, ends, markers }
 }
 
 // compare holds what a page shows against the server.
-function compare({ items, turns, ends }, page, where) {
+function compare({ items, turns, ends, markers }, page, where) {
   const t = page.loader.timeline
   assert.ok(t, where + ': nothing was loaded: ' + page.loader.failed.value)
   assert.ok(t.entries.length <= maxHeld, `${where}: ${t.entries.length} entries`)
@@ -165,6 +166,7 @@ function compare({ items, turns, ends }, page, where) {
   const lines = t.entries.filter(e => e.rewind)
   const folded = lines.flatMap(e => e.rewind.items.filter(i => within(i.created_seq)).map(i => `${e.seq} ${i.item_id}`))
   assert.deepEqual(folded.sort(), superseded.sort(), `${where}: superseded items from ${first} to ${last}`)
+  assert.deepEqual(lines.map(e => [e.rewind.step, e.rewind.tried, e.rewind.reason]), lines.map(e => markers.get(e.seq)), `${where}: lines of markers`)
   const endOf = r => [r.turn_id, r.state, r.attempt, r.error?.message, r.reason, r.started_at, r.completed_at, r.usage?.total_tokens, r.undelivered_item_ids]
   const drawn = t.entries.filter(e => e.end)
   const due = turns.filter(r => r.completed_at && within(ends.get(r.turn_id)))
@@ -180,6 +182,7 @@ function compare({ items, turns, ends }, page, where) {
 async function walk(page, way, ask, check) {
   for (let n = 0; page.loader.timeline[way] && n < 200; n++) {
     await ask()
+    await page.loader.marking
     check(`${way} ${n}`)
   }
   assert.equal(page.loader.timeline[way], '')

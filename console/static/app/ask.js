@@ -5,7 +5,8 @@ import { may } from './session.js'
 import { readSubject, respond, subjects, widens } from './questions.js'
 import { Diff } from './diff.js'
 import { link } from './markdown.js'
-import { fieldsOf, answerOf, begin } from './form.js'
+import { fieldsOf, answerOf, begin, secret } from './form.js'
+import { forget, keepFields, keptFields } from './drafts.js'
 import { Since } from './parts.js'
 import { clean, literal, oneLine, words } from './text.js'
 
@@ -54,7 +55,7 @@ export function Question({ item, cwd, head, place = '' }) {
     ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${literal(c.description)}</p>`}
     ${!may('respond') ? html`<p class="quiet">Your role may read questions, but not answer them.</p>`
       : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
-      : html`<${Fields} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
+      : html`<${Fields} key=${JSON.stringify(c.schema)} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
     ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
     ${error && html`<p class="failure" role="alert">${words(error)}</p>`}
   </section>`
@@ -92,10 +93,9 @@ const Options = ({ options, off, answer }) => html`<div class="options">${option
   ${widens(o.kind) && html`<span class="quiet">${widens(o.kind)}</span>`}</div>`)}</div>`
 
 function Fields({ content, id, off, answer }) {
-  const form = useMemo(() => fieldsOf(content.schema), [JSON.stringify(content.schema)])
-  const [typed, setTyped] = useState(() => form ? begin(form) : [''])
+  const form = useMemo(() => fieldsOf(content.schema), [])
+  const [typed, set] = useTyped(content, form, 'question.' + id)
   const [why, setWhy] = useState('')
-  const set = (i, value) => setTyped(typed.map((t, j) => i === j ? value : t))
   function submit(event) {
     event.preventDefault()
     setWhy('')
@@ -115,6 +115,24 @@ function Fields({ content, id, off, answer }) {
     <div class="options"><button class="first" disabled=${off}>${content.url && !form ? 'Done' : 'Answer'}</button>
       <button type="button" disabled=${off} onClick=${() => answer({ outcome: 'cancelled' })}>Decline</button></div>
   </form>`
+}
+
+// useTyped is what the fields of a question have, as typed, and the function that changes
+// one. It survives a reload, until the question has gone.
+function useTyped({ schema }, form, name) {
+  const first = form ? begin(form) : ['']
+  const asked = JSON.stringify(schema) || ''
+  const [typed, setTyped] = useState(() => {
+    const kept = keptFields(name, asked, first.length)
+    return first.map((t, i) => typeof kept?.[i] === 'string' ? kept[i] : t)
+  })
+  const hidden = i => form ? form.fields[i].secret : secret(schema)
+  return [typed, (i, value) => {
+    const now = typed.map((t, j) => i === j ? value : t)
+    setTyped(now)
+    const kept = now.map((t, j) => hidden(j) || t === first[j] ? null : t)
+    kept.some(t => t !== null) ? keepFields(name, asked, kept) : forget(name)
+  }]
 }
 
 function Field({ f, id, value, set }) {

@@ -1,6 +1,9 @@
 // The JSON Schema of a question as fields, as far as people can fill them in: one simple
 // value, or an object of simple values.
 
+// secret tells whether a schema marks something as a secret: what is typed there is kept nowhere.
+export const secret = schema => /"format":"password"|"writeOnly":true/.test(JSON.stringify(schema))
+
 const simple = new Set(['string', 'boolean', 'integer', 'number'])
 
 // fieldsOf returns {object, fields}; null if a form cannot show the schema.
@@ -30,7 +33,7 @@ function fieldOf(name, s, needed) {
   if (!simple.has(s.type) && !choices.length) return null
   return {
     name, type: s.type, title: String(s.title ?? name), description: String(s.description ?? ''), choices, needed, standard: s.default,
-    min: s.minimum, max: s.maximum, least: s.minLength, most: s.maxLength, format: s.format,
+    min: s.minimum, max: s.maximum, least: s.minLength, most: s.maxLength, secret: secret(s),
   }
 }
 

@@ -185,7 +185,7 @@ function End({ end }) {
 }
 
 function Rewind({ rewind, seq }) {
-  const what = rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
+  const what = !rewind.tried ? 'A try' : rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
   return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
     <div class="superseded">${rewind.items.slice(-keptSuperseded).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }

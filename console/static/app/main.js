@@ -16,6 +16,7 @@ import { Agents } from './agents.js'
 import { Server } from './server_page.js'
 import { SignIn } from './signin.js'
 import { Offline, stateOf } from './stream_card.js'
+import { OtherVersion, watchVersion } from './version.js'
 import { Announcements } from './announce.js'
 import { AlertsButton, watch } from './alerts.js'
 import { counters } from './counters.js'
@@ -73,6 +74,7 @@ function App() {
   return html`<a class="skip" href="#main" onClick=${e => { e.preventDefault(); document.getElementById('main').focus() }}>To the content</a>
     <${Bar} page=${page} />
     <${Offline} />
+    <${OtherVersion} />
     <main id="main" tabindex="-1"><${Page} key=${page + id} id=${id} /></main>
     <${Announcements} />`
 }
@@ -114,6 +116,7 @@ options.diffed = vnode => {
 globalThis.holon = { counters, view: () => current.value?.timeline?.view(), cursor: () => cursor.value, stream: () => stream.value }
 
 watch()
+watchVersion()
 const place = document.getElementById('app')
 place.replaceChildren()
 render(html`<${App} />`, place)

@@ -1,5 +1,6 @@
 // Small parts that several pages use.
-import { html, signal, useEffect, useRef, useState } from './html.js'
+import { html, signal, useEffect, useMemo, useRef, useState } from './html.js'
+import { forget, keepFields, keptFields } from './drafts.js'
 import { clock, exact, span, words } from './text.js'
 
 // now is the time, for texts that say how long something takes. It changes once a second, and
@@ -57,31 +58,41 @@ export function Act({ run, children, kind, label, disabled, done }) {
     error ? html`<span class="failure" role="alert"> ${words(error)}</span>` : ok ? html`<span class="quiet" role="status"> ${done}</span>` : null}</span>`
 }
 
-// Ask is a button that first asks for a reason or a value, in place.
-export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true }) {
-  const [open, setOpen] = useState(false)
-  const [text, setText] = useState(value)
+// Ask is a button that first asks for a reason or a value, in place. draft is where a text
+// that one takes time for is kept until it is sent: its name, and what it is about.
+export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true, draft }) {
+  const kept = useMemo(() => draft && keptFields(...draft, 1)?.[0], [])
+  const [open, setOpen] = useState(kept ? 'kept' : '')
+  const [text, setText] = useState(kept || value)
   const [error, setError] = useState(null)
   const [busy, once] = useOnce()
   const field = useRef(null)
-  useEffect(() => { if (open) field.current?.focus() }, [open])
-  if (!open) return html`<button type="button" class=${kind || ''} onClick=${() => { setText(value); setOpen(true) }}>${children}</button>`
+  useEffect(() => { if (open === 'pressed') field.current?.focus() }, [open])
+  if (!open) return html`<button type="button" class=${kind || ''} onClick=${() => { setText(value); setOpen('pressed') }}>${children}</button>`
+  function close() {
+    setOpen('')
+    if (draft) forget(draft[0])
+  }
+  function write(now) {
+    setText(now)
+    if (draft) now ? keepFields(...draft, [now]) : forget(draft[0])
+  }
   function submit(event) {
     event.preventDefault()
     once(async () => {
       setError(null)
       try {
         await run(text.trim())
-        setOpen(false)
+        close()
       } catch (e) {
         setError(e)
       }
     })
   }
-  return html`<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') setOpen(false) }}>
-    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => setText(e.target.value)} /></label>
+  return html`<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') close() }}>
+    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => write(e.target.value)} /></label>
     <button class="first" disabled=${busy}>${label || children}</button>
-    <button type="button" onClick=${() => setOpen(false)}>Cancel</button>
+    <button type="button" onClick=${close}>Cancel</button>
     ${error && html`<span class="failure" role="alert">${words(error)}</span>`}
   </form>`
 }

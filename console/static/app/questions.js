@@ -1,7 +1,8 @@
 // The questions that wait for a person, of all threads: read again when an event says that
 // one has come or gone.
 import { signal, computed } from './html.js'
-import { call, change } from './session.js'
+import { call, change, limited } from './session.js'
+import { drafted, forget } from './drafts.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
 
@@ -17,13 +18,24 @@ export const waitingCount = computed(() => questions.value.length)
 export const subjects = signal(new Map())
 
 export async function load() {
+  const drafts = drafted('question.') // of questions that were open when they were asked for, or before
   const r = await call('item/list', { status: 'pending', limit: most })
+  const before = questions.value
   questions.value = r.items.filter(asks)
+  forgetDrafts(drafts, before, !r.next_cursor && !limited())
   surplus.value = Boolean(r.next_cursor)
   known.value = true
   const about = new Set(questions.value.map(q => q.content.subject?.item_id))
   forgetSubjects(id => !about.has(id))
   return r.latest_seq
+}
+
+// forgetDrafts forgets what was typed for questions that have gone, whoever has answered them.
+// If not all that are open are known, one has gone only if it was among those that were.
+function forgetDrafts(drafts, before, all) {
+  const ids = rows => new Set(rows.map(q => 'question.' + q.item_id))
+  const open = ids(questions.value), were = ids(before)
+  for (const name of drafts) if (!open.has(name) && (all || were.has(name))) forget(name)
 }
 
 export const asks = item => item.type === 'permission_request' || item.type === 'question'

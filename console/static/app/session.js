@@ -67,7 +67,7 @@ export async function call(method, params = {}, options = {}) {
   }
 }
 
-export const change = (method, params) => call(method, params, { key: true })
+export const change = (method, params, options) => call(method, params, { ...options, key: true })
 
 // get reads a text over HTTP: the metrics.
 export async function get(path) {

@@ -11,6 +11,7 @@ import { thread as rowOf, close, isClosing, undoClose, readThreads } from './thr
 import { Act, Ask, Copy, Failure, Loading, Mark, Since } from './parts.js'
 import { announceNew } from './announce.js'
 import { WholeText } from './whole_text.js'
+import { forget } from './drafts.js'
 import { looks } from './overview.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
@@ -50,6 +51,8 @@ function Head({ t, loader, asText, setAsText }) {
   const title = oneLine(s?.title || t.title || '') || 'Untitled'
   const closed = t.state === 'closed' || t.state === 'closing'
   const closing = isClosing(t.thread_id)
+  const review = last && `${last.turn_id} ${last.attempt} ${last.review?.state}`
+  useEffect(() => { if (last && last.review?.state !== 'pending') forget(noteOf(t.thread_id)) }, [review])
   return html`<header class="head">
     <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
     <h1 title=${title}>${title}</h1>
@@ -69,7 +72,7 @@ function Head({ t, loader, asText, setAsText }) {
       <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Timeline' : 'Show all as text'}</button>
       <span class="wide-only"><${Copy} text=${t.thread_id}>Copy id<//></span>
     </p>
-    ${may('work') && last?.review?.state === 'pending' && html`<${Review} turn=${last} />`}
+    ${may('work') && last?.review?.state === 'pending' && html`<${Review} key=${last.turn_id + last.attempt} turn=${last} />`}
     <${Children} loader=${loader} turn=${turn} />
   </header>`
 }
@@ -81,11 +84,14 @@ function CloseButton({ id, busy }) {
   return html`<span role="group" aria-label="Close the thread?">The agent is still working. <button type="button" class="danger" onClick=${() => { setSure(false); close(id) }}>Interrupt and close</button> <button type="button" onClick=${() => setSure(false)}>Keep</button></span>`
 }
 
+// noteOf names what one has written about the newest end of a thread, and not sent.
+const noteOf = id => 'review.' + id
+
 function Review({ turn }) {
   const give = (verdict, note) => change('turn/review', { turn_id: turn.turn_id, attempt: turn.attempt, verdict, note: note || undefined })
   return html`<p class="review" role="group" aria-label="Review">The result waits for your review.
     <${Act} kind="first" run=${() => give('approved')}>Approve<//>
-    <${Ask} title="What should be better?" run=${note => give('rejected', note)}>Reject<//>
+    <${Ask} title="What should be better?" draft=${[noteOf(turn.thread_id), `${turn.turn_id} ${turn.attempt}`]} run=${note => give('rejected', note)}>Reject<//>
     <${Act} kind="danger" run=${() => give('blocked')}>Block<//></p>`
 }
 

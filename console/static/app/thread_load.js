@@ -8,6 +8,9 @@ import { heals } from './refresh.js'
 
 const itemsPage = 100
 const turnsPage = 100
+// Markers are read a hundred at a time; one page of items seldom needs a second reading.
+const markersPage = 100
+const mostMarkerReads = 5
 // tryAgain is when a thread that could not be read is read again.
 const tryAgain = 3000
 
@@ -27,6 +30,7 @@ export class Loader {
     this.early = []        // events that came while the rows were read
     this.gone = false
     this.childrenDue = false
+    this.marking = Promise.resolve() // until the markers are read
     this.stop = hear(events => this.take(events))
   }
 
@@ -63,6 +67,7 @@ export class Loader {
         this.version.value++
       })
       this.readChildren()
+      this.marking = this.marking.then(() => this.readMarkers())
       this.seen(this.id, Math.max(seq, timeline.cursor))
     } catch (error) {
       if (this.gone || loading !== this.loading) return
@@ -146,6 +151,32 @@ export class Loader {
     }
     timeline.meanwhile = null
     this.busy.value = ''
+    this.marking = this.marking.then(() => this.readMarkers())
+  }
+
+  // readMarkers reads what rows do not have: which try a marker has given up, and why. What the
+  // log has no more stays unknown.
+  async readMarkers() {
+    const timeline = this.timeline
+    let after = 0
+    for (let n = 0; n < mostMarkerReads; n++) {
+      const line = timeline.unmarked(after)
+      if (!line || this.gone || timeline !== this.timeline) return
+      line.rewind.asked = true
+      after = line.seq
+      try {
+        const page = await this.call('event/list', { thread_id: this.id, methods: ['stream/rewind'], after_seq: line.seq - 1, limit: markersPage })
+        after = page.next_after_seq
+        timeline.takeMarkers(page.events)
+        this.version.value++
+      } catch (error) {
+        if (heals(error)) {
+          line.rewind.asked = false
+          return
+        }
+        after = Math.max(after, (error.data?.first_seq || 0) - 1) // what was pruned is not asked for line by line
+      }
+    }
   }
 
   older() {

@@ -32,6 +32,9 @@ function grown(content) {
   return body
 }
 
+// said is what a marker says of the line that it makes.
+const said = p => ({ step: p.step || '', tried: p.new_epoch - 1, reason: p.reason, known: true })
+
 const shown = type => type !== 'usage'
 const ends = { 'turn/completed': 'completed', 'turn/interrupted': 'interrupted', 'turn/failed': 'failed' }
 
@@ -177,7 +180,10 @@ export class Timeline {
     const item = { ...row, body: grown(row.content) }
     if (row.superseded_by_seq) {
       const key = 'rewind:' + row.superseded_by_seq
-      const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { tried: row.attempt, step: row.lineage?.at(-1)?.step || '', items: [] } })
+      const entry = this.put({ key, seq: row.superseded_by_seq, turn: row.turn_id, rewind: { items: [] } })
+      // One that was in no step was given up with its attempt. Of others the row does not say
+      // what was: a step, one above it, or the attempt.
+      if (row.lineage?.length === 1 && !entry.rewind.known) Object.assign(entry.rewind, { step: '', tried: row.attempt })
       if (shown(row.type) && !entry.rewind.items.some(i => i.item_id === row.item_id)) {
         entry.rewind.items.push(item)
         entry.rewind.items = lightened(entry.rewind.items.sort((a, b) => a.created_seq - b.created_seq))
@@ -295,7 +301,7 @@ export class Timeline {
     }
     markers.add(p)
     const again = []
-    const line = { step: p.step || '', tried: p.new_epoch - 1, reason: p.reason, items: [] }
+    const line = { ...said(p), items: [] }
     for (const e of [...this.entries]) {
       if (e.turn !== p.turn_id) continue
       if (e.item && markers.stale(e.item.lineage || [], e.item.created_seq)) {
@@ -315,6 +321,21 @@ export class Timeline {
       this.unend(now)
     }
     return again
+  }
+
+  // unmarked is the first line behind a seq whose marker has neither come nor been asked for.
+  unmarked(after) {
+    return this.entries.find(e => e.rewind && e.seq > after && !e.rewind.known && !e.rewind.asked)
+  }
+
+  // takeMarkers takes markers that were read for the lines that rows have begun.
+  takeMarkers(events) {
+    for (const { params } of events) {
+      const entry = this.byKey.get('rewind:' + params.seq)
+      if (!entry || entry.rewind.known) continue
+      entry.rewind = { ...entry.rewind, ...said(params) }
+      entry.version++
+    }
   }
 
   // reread takes an item that was read again.
