@@ -131,9 +131,9 @@ function mayGetToken(url, token) {
   }
 }
 
-// newKey makes a key that nobody else has. crypto.randomUUID is only there on https.
-function newKey() {
-  const bytes = new Uint8Array(16)
+/** newKey makes a key that nobody else has. */
+export function newKey() {
+  const bytes = new Uint8Array(16) // crypto.randomUUID is only there on https
   if (globalThis.crypto?.getRandomValues) globalThis.crypto.getRandomValues(bytes)
   else bytes.forEach((_, i) => (bytes[i] = 256 * Math.random())) // Node 18
   return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')

@@ -72,6 +72,65 @@ test('Enter twice starts one turn, and Enter that chooses a word none', async ()
   assert.deepEqual(asked.map(a => a.method), ['turn/start'])
 })
 
+// typed is a composer in which something is typed.
+async function typed(text, thread, turn) {
+  const root = place()
+  const loader = { version: { value: 0 }, timeline: { active: () => turn, follows: true } }
+  render(html`<${Composer} loader=${loader} t=${{ thread_id: thread, state: 'running', agent: 'echo' }} />`, root)
+  await write(root, text)
+  return { root, loader }
+}
+
+async function write(root, text) {
+  const [field] = root.all('textarea')
+  field.value = text
+  field.fire('input')
+  await drawn()
+}
+
+// send presses the button and returns the methods and keys that the server was asked with.
+async function send(root) {
+  asked.length = 0
+  root.all('form')[0].fire('submit')
+  await drawn()
+  return asked.map(a => [a.method, a.params.idempotency_key])
+}
+
+const lost = () => ({ status: 200, result: undefined }) // no answer of the protocol: it may have happened
+
+test('a text that nobody has answered is sent again under its key, another text under another', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = lost
+  const { root } = await typed('once', 'thread_lost')
+  const [[method, key]] = await send(root)
+  assert.equal(method, 'turn/start')
+  assert.deepEqual(await send(root), [['turn/start', key]])
+  await write(root, 'twice')
+  const [[, other]] = await send(root)
+  assert.notEqual(other, key)
+  answer = () => ({ result: {} })
+  assert.deepEqual(await send(root), [['turn/start', other]])
+  await write(root, 'twice') // the same words, meant anew
+  assert.notEqual((await send(root))[0][1], other)
+})
+
+test('a steer that nobody has answered is sent again as one, until the server has refused it', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = lost
+  let active = { turn_id: 'turn_1', state: 'active' }
+  const { root, loader } = await typed('leave c alone', 'thread_steer', active)
+  const [[method, key]] = await send(root)
+  assert.equal(method, 'turn/steer')
+  loader.timeline.active = () => null // the turn has ended
+  answer = () => ({ error: { code: -32004, message: 'ended', data: { kind: 'turn_not_active' } } })
+  assert.deepEqual(await send(root), [['turn/steer', key]])
+  assert.match(root.textContent, /ended before this text came/)
+  answer = () => ({ result: {} })
+  const [[then, another]] = await send(root)
+  assert.equal(then, 'turn/start')
+  assert.notEqual(another, key)
+})
+
 const question = (title, more) => ({ item_id: 'item_q', created_at: '2026-01-01T00:00:00Z', type: 'permission_request', status: 'pending', content: { type: 'permission_request', title, subject: { command: 'rm \u202ex' }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }], ...more } })
 const alive = () => new Promise(resolve => setTimeout(resolve, 700))
 

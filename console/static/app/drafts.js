@@ -1,4 +1,5 @@
 // What one has typed and not sent: it survives a reload and a crash of the browser.
+import { newKey } from '../client/client.js'
 import { signal } from './html.js'
 import { server } from './session.js'
 
@@ -7,7 +8,11 @@ const open = new Map()
 
 const keyOf = name => `holon.draft.${server.value?.log_id || ''}.${name}`
 
-// draft returns {value, set} of a text that is kept under a name, such as a thread's id.
+// draft returns a text that is kept under a name, such as a thread's id: {value, set}.
+//
+// A text that was sent and not answered may have taken effect. So it keeps what it was sent
+// as: sent is {as, key}, null if it was not sent. To send it again with the same key does
+// nothing a second time. Another text is another matter.
 export function draft(name) {
   const key = keyOf(name)
   let s = open.get(key)
@@ -15,27 +20,38 @@ export function draft(name) {
     open.set(key, s = signal(load(key)))
     if (open.size > most) open.delete(open.keys().next().value)
   }
+  const take = now => {
+    s.value = now
+    save(key, now)
+  }
   return {
-    get value() { return s.value },
-    set(text) {
-      s.value = text
-      save(key, text)
+    get value() { return s.value.text },
+    get sent() { return s.value.sent },
+    set(text) { take({ text, sent: text === s.value.text ? s.value.sent : null }) },
+    // send notes that the text is sent as what as says.
+    send(as) {
+      const sent = { as, key: newKey() }
+      take({ text: s.value.text, sent })
+      return sent
     },
+    // refused notes that it certainly had no effect.
+    refused() { take({ text: s.value.text, sent: null }) },
   }
 }
 
 function load(key) {
   try {
-    return JSON.parse(localStorage.getItem(key))?.text || ''
+    const { text, sent } = JSON.parse(localStorage.getItem(key))
+    return { text: text || '', sent: sent || null }
   } catch {
-    return ''
+    return { text: '', sent: null }
   }
 }
 
-function save(key, text) {
+function save(key, { text, sent }) {
   try {
     if (!text) return localStorage.removeItem(key)
-    localStorage.setItem(key, JSON.stringify({ at: Date.now(), text }))
+    localStorage.setItem(key, JSON.stringify({ at: Date.now(), text, sent: sent || undefined }))
     const kept = Object.keys(localStorage).filter(k => k.startsWith('holon.draft.'))
     if (kept.length > most) {
       const at = k => { try { return JSON.parse(localStorage.getItem(k)).at || 0 } catch { return 0 } }

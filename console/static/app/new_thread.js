@@ -17,7 +17,7 @@ export function NewThread({ open }) {
 }
 
 function Form() {
-  const text = draft('new')
+  const text = draft('a new thread') // no id of a thread has a blank
   const [agent, setAgent] = useState('')
   const [cwd, setCwd] = useState('')
   const [title, setTitle] = useState('')
@@ -34,11 +34,13 @@ function Form() {
   async function begin() {
     setError(null)
     try {
-      const as = JSON.stringify([agent, cwd, title])
-      const id = made.as === as ? made.id : (await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined })).thread_id
+      const what = text.value, as = JSON.stringify([agent, cwd, title])
+      // What was not answered goes again with the same keys: it may be there already.
+      const { key } = text.sent?.as === as ? text.sent : text.send(as)
+      const id = made.as === as ? made.id : (await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined }, key + '-thread')).thread_id
       setMade({ id, as })
-      await change('turn/start', { thread_id: id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: text.value }] }] })
-      text.set('')
+      await change('turn/start', { thread_id: id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: what }] }] }, key)
+      if (text.value === what) text.set('')
       opened.value = false
       setMade({})
       go('thread', id)

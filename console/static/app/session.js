@@ -67,7 +67,8 @@ export async function call(method, params = {}, options = {}) {
   }
 }
 
-export const change = (method, params) => call(method, params, { key: true })
+// change sends a request that changes something, with a key of its own or the one given.
+export const change = (method, params, key = true) => call(method, params, { key })
 
 // get reads a text that is no answer of a method: the metrics.
 export async function get(path) {
