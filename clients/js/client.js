@@ -1,6 +1,6 @@
 import { HolonError, errorOf, parse, refusalOf } from './error.js'
 import { Stream } from './stream.js'
-import { backoff, pause, systemClock } from './wait.js'
+import { Silence, backoff, pause, systemClock } from './wait.js'
 
 // The server's frames end at max_frame_bytes, 4 MiB unless configured larger. A
 // stream's line is one frame, with room for what a proxy may add.
@@ -43,13 +43,16 @@ export class Client {
    * With key: true it adds an idempotency_key of its own (a string is the key), and
    * repeats the request over a broken connection until it is answered, for about 40
    * seconds. Without a key a request is never repeated.
+   *
+   * With silence_ms the connection counts as broken when nothing of the answer comes for
+   * so long. Methods that wait, such as turn/interrupt, are silent until they answer.
    */
-  async call(method, params = {}, { signal, key } = {}) {
+  async call(method, params = {}, { signal, key, silence_ms } = {}) {
     if (key) params = { ...params, idempotency_key: typeof key === 'string' ? key : (params.idempotency_key ?? newKey()) }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#post(method, body, signal)
+        return await (silence_ms > 0 ? this.#watched(method, body, signal, silence_ms) : this.#post(method, body, signal))
       } catch (error) {
         if (signal?.aborted) throw signal.reason
         if (!key || attempt > maxRepeats || !unanswered(error)) throw error
@@ -67,11 +70,21 @@ export class Client {
     )
   }
 
-  async #post(method, body, signal) {
+  async #watched(method, body, signal, ms) {
+    const broken = new HolonError('offline', `nothing of the answer to ${method} came for ${ms / 1000} s`)
+    const silence = new Silence(ms, this.#clock, broken, signal)
+    try {
+      return await this.#post(method, body, silence.signal, (response) => silence.textOf(response))
+    } finally {
+      silence.end()
+    }
+  }
+
+  async #post(method, body, signal, textOf = (response) => response.text()) {
     const response = await this.#request('/rpc', { method: 'POST', body, signal, headers: { 'Content-Type': 'application/json' } })
     let text
     try {
-      text = await response.text()
+      text = await textOf(response)
     } catch (cause) {
       throw new HolonError('offline', `the connection broke before ${method} was answered`, { cause, status: response.status })
     }

@@ -31,6 +31,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** true adds an idempotency_key of its own, a string is the key: the request is then repeated over a broken connection until it is answered, for about 40 seconds. */
   key?: boolean | string
+  /** The connection counts as broken when nothing of the answer comes for so long. Methods that wait, such as turn/interrupt, are silent until they answer. */
+  silence_ms?: number
 }
 
 /** A method whose params may be left out. */

@@ -11,7 +11,7 @@ import { Composer } from '../app/composer.js'
 import { Question } from '../app/ask.js'
 import { Row } from '../app/items.js'
 import { close, isClosing, undoClose } from '../app/threads.js'
-import { call, server, keep, locked, credential } from '../app/session.js'
+import { call, change, server, keep, locked, credential } from '../app/session.js'
 
 options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame
 
@@ -112,6 +112,21 @@ test('a text that nobody has answered is sent again under its key, another text 
   assert.deepEqual(await send(root), [['turn/start', other]])
   await write(root, 'twice') // the same words, meant anew
   assert.notEqual((await send(root))[0][1], other)
+})
+
+test('what nobody answered is not called undone, nor tried again by itself', async t => {
+  const timeout = AbortSignal.timeout
+  t.after(() => { AbortSignal.timeout = timeout; answer = () => ({ result: {} }) })
+  AbortSignal.timeout = () => AbortSignal.abort() // the time is over
+  answer = () => { throw new TypeError('no network') }
+  const { root } = await typed('are you there?', 'thread_silent')
+  await send(root)
+  assert.match(root.textContent, /has not answered.*send it again: it arrives once/)
+  const act = place()
+  render(html`<${Act} run=${() => change('turn/interrupt', { turn_id: 'turn_1' })}>Interrupt<//>`, act)
+  button(act, 'Interrupt').fire('click')
+  await drawn()
+  assert.match(act.textContent, /may have happened all the same/)
 })
 
 test('a steer that nobody has answered is sent again as one, until the server has refused it', async t => {

@@ -1,9 +1,8 @@
 // The line in which one writes: text starts a turn, or steers the active one.
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
-import { draft } from './drafts.js'
+import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
-import { words } from './text.js'
 
 const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 
@@ -41,7 +40,7 @@ export function Composer({ loader, t }) {
         if (text.value === what) text.refused()
         setOver(params.turn_id === turn?.turn_id)
         setSaid('The turn ended before this text came. Send it again to start a new turn.')
-      } else setSaid(words(error))
+      } else setSaid(wordsOf(error))
     }
     field.current?.focus()
   }

@@ -2,6 +2,7 @@
 import { newKey } from '../client/client.js'
 import { signal } from './html.js'
 import { server } from './session.js'
+import { words } from './text.js'
 
 const most = 50
 const open = new Map()
@@ -38,6 +39,9 @@ export function draft(name) {
     refused() { take({ text: s.value.text, sent: null }) },
   }
 }
+
+// wordsOf says why a text was not taken.
+export const wordsOf = error => error.kind === 'unanswered' ? 'The server has not answered. Your text stays here; send it again: it arrives once.' : words(error)
 
 function load(key) {
   try {

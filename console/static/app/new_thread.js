@@ -3,10 +3,10 @@ import { html, signal, useState } from './html.js'
 import { change, may, limited } from './session.js'
 import { agents, readAgents } from './agents.js'
 import { threads } from './threads.js'
-import { draft } from './drafts.js'
+import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
 import { go } from './router.js'
-import { words, clean } from './text.js'
+import { clean } from './text.js'
 
 const opened = signal(false)
 
@@ -60,6 +60,6 @@ function Form() {
     </div>
     <p><button class="first" disabled=${busy || !text.value.trim()}>Start</button>
       ${opened.value && html` <button type="button" onClick=${() => { opened.value = false }}>Cancel</button>`}
-      ${error && html` <span class="failure" role="alert">${words(error)}</span>`}</p>
+      ${error && html` <span class="failure" role="alert">${wordsOf(error)}</span>`}</p>
   </form>`
 }

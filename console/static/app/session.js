@@ -50,25 +50,36 @@ export function keep(secret) {
   } catch { /* only this page has it then */ }
 }
 
-// call sends a request. A change gets an idempotency key, so it is repeated over a broken
-// connection and happens once.
+// What answers only when something has ended, and says nothing until then.
+const waiting = new Set(['turn/interrupt', 'thread/close', 'bridge/test'])
+
+// call sends a request. A connection that died while the machine slept may never say so:
+// what is silent for long counts as broken. What comes slowly does not, because it would
+// come as slowly again. A change gets an idempotency key, so it is repeated over a broken
+// connection, soon, and happens once.
 export async function call(method, params = {}, options = {}) {
   counters.requests++
-  // A connection that died while the machine slept may never say so.
-  const late = AbortSignal.timeout(options.key ? 120_000 : 60_000)
-  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
+  const silence_ms = options.key && !waiting.has(method) ? 20_000 : 60_000
+  const late = options.key ? AbortSignal.timeout(120_000) : undefined
   const used = held
   try {
-    return await client.call(method, params, { ...options, signal })
+    return await client.call(method, params, { silence_ms, signal: late, ...options })
   } catch (error) {
-    if (late.aborted && !options.signal?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
+    if (late?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
     if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error, used)
     throw error
   }
 }
 
 // change sends a request that changes something, with a key of its own or the one given.
-export const change = (method, params, key = true) => call(method, params, { key })
+// What nobody has answered may have happened all the same.
+export async function change(method, params, key = true) {
+  try {
+    return await call(method, params, { key })
+  } catch (error) {
+    throw error.kind === 'offline' ? new HolonError('unanswered', error.message, { cause: error }) : error
+  }
+}
 
 // get reads a text that is no answer of a method: the metrics.
 export async function get(path) {
