@@ -90,7 +90,7 @@ export interface Stream extends AsyncIterable<StreamEvent> {
   readonly log_id: string | undefined
   /** Ends the stream at once; the loop then ends without an error. */
   close(): void
-  /** Makes the next attempt to connect at once, unless the server wants the wait. */
+  /** Makes the next attempt to connect at once, unless the server wants the wait. An attempt that was not answered is given up for it. */
   retryNow(): void
 }
 
