@@ -8,6 +8,7 @@ import { html, render } from '../app/html.js'
 import { options } from '../vendor/preact.js'
 import { Act, Ask } from '../app/parts.js'
 import { Composer } from '../app/composer.js'
+import { NewThread } from '../app/new_thread.js'
 import { Question } from '../app/ask.js'
 import { Row } from '../app/items.js'
 import { close, isClosing, undoClose } from '../app/threads.js'
@@ -112,6 +113,23 @@ test('a text that nobody has answered is sent again under its key, another text 
   assert.deepEqual(await send(root), [['turn/start', other]])
   await write(root, 'twice') // the same words, meant anew
   assert.notEqual((await send(root))[0][1], other)
+})
+
+test('a new thread that nobody has answered is started once, also after the page was left', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = method => method === 'thread/start' ? { result: { thread_id: 'thread_new' } } : method === 'turn/start' ? lost() : { result: { agents: [] } }
+  const root = place()
+  render(html`<${NewThread} open=${true} />`, root)
+  await write(root, 'begin')
+  const [thread, [turn, key]] = (await send(root)).filter(([method]) => method.endsWith('/start'))
+  assert.deepEqual([thread[0], turn], ['thread/start', 'turn/start'])
+  assert.notEqual(thread[1], key)
+  assert.deepEqual((await send(root)).filter(([method]) => method.endsWith('/start')), [['turn/start', key]])
+  render(null, root)
+  const again = place() // the page was left, or loaded anew
+  render(html`<${NewThread} open=${true} />`, again)
+  await drawn()
+  assert.deepEqual((await send(again)).filter(([method]) => method.endsWith('/start')), [thread, ['turn/start', key]])
 })
 
 test('what nobody answered is not called undone, nor tried again by itself', async t => {
