@@ -165,7 +165,7 @@ test('a steer that nobody has answered is sent again as one, until the server ha
 })
 
 const question = (title, more) => ({ item_id: 'item_q', created_at: '2026-01-01T00:00:00Z', type: 'permission_request', status: 'pending', content: { type: 'permission_request', title, subject: { command: 'rm \u202ex' }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }], ...more } })
-const alive = () => new Promise(resolve => setTimeout(resolve, 700))
+const alive = async root => { while (button(root, 'Allow').disabled) await drawn() } // a test that waits in vain ends by its time limit
 
 test('a question is dead until it has been shown, and again when it changes or moves', async () => {
   const root = place()
@@ -173,13 +173,12 @@ test('a question is dead until it has been shown, and again when it changes or m
   asked.length = 0
   draw(question('one'), '')
   button(root, 'Allow').fire('click')
-  await alive()
-  assert.equal(button(root, 'Allow').disabled, false)
+  await alive(root)
   for (const [q, at] of [[question('another'), ''], [question('another'), 'item_0']]) {
     draw(q, at)
     assert.equal(button(root, 'Allow').disabled, true) // from the moment that it is drawn
     button(root, 'Allow').fire('click')
-    await alive()
+    await alive(root)
   }
   assert.equal(asked.length, 0)
   button(root, 'Allow').fire('click')
