@@ -165,7 +165,13 @@ test('a steer that nobody has answered is sent again as one, until the server ha
 })
 
 const question = (title, more) => ({ item_id: 'item_q', created_at: '2026-01-01T00:00:00Z', type: 'permission_request', status: 'pending', content: { type: 'permission_request', title, subject: { command: 'rm \u202ex' }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }], ...more } })
-const alive = async root => { while (button(root, 'Allow').disabled) await drawn() } // a test that waits in vain ends by its time limit
+// alive waits until the question can be answered. Until then nothing has answered it.
+async function alive(root) {
+  while (button(root, 'Allow').disabled) {
+    assert.equal(asked.length, 0)
+    await drawn()
+  }
+}
 
 test('a question is dead until it has been shown, and again when it changes or moves', async () => {
   const root = place()
