@@ -1,6 +1,6 @@
 import { HolonError, errorOf, parse, refusalOf } from './error.js'
 import { Stream } from './stream.js'
-import { backoff, pause, systemClock } from './wait.js'
+import { Silence, backoff, pause, systemClock } from './wait.js'
 
 // The server's frames end at max_frame_bytes, 4 MiB unless configured larger. A
 // stream's line is one frame, with room for what a proxy may add.
@@ -46,13 +46,17 @@ export class Client {
    *
    * With keepalive: true a browser sends it even if the page that has called this goes
    * away before it was answered. Such a request may have at most 64 KiB.
+   *
+   * With silence_ms the connection counts as broken when nothing of the answer comes for
+   * so long. Methods that wait, such as turn/interrupt, are silent until they answer.
    */
-  async call(method, params = {}, { signal, key, keepalive } = {}) {
+  async call(method, params = {}, { signal, key, keepalive, silence_ms } = {}) {
     if (key) params = { ...params, idempotency_key: typeof key === 'string' ? key : (params.idempotency_key ?? newKey()) }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#post(method, body, { signal, keepalive })
+        const how = { signal, keepalive }
+        return await (silence_ms > 0 ? this.#watched(method, body, how, silence_ms) : this.#post(method, body, how))
       } catch (error) {
         if (signal?.aborted) throw signal.reason
         if (!key || attempt > maxRepeats || !unanswered(error)) throw error
@@ -70,11 +74,21 @@ export class Client {
     )
   }
 
-  async #post(method, body, how) {
+  async #watched(method, body, { signal, keepalive }, ms) {
+    const broken = new HolonError('offline', `nothing of the answer to ${method} came for ${ms / 1000} s`)
+    const silence = new Silence(ms, this.#clock, broken, signal)
+    try {
+      return await this.#post(method, body, { signal: silence.signal, keepalive }, (response) => silence.textOf(response))
+    } finally {
+      silence.end()
+    }
+  }
+
+  async #post(method, body, how, textOf = (response) => response.text()) {
     const response = await this.#request('/rpc', { method: 'POST', body, ...how, headers: { 'Content-Type': 'application/json' } })
     let text
     try {
-      text = await response.text()
+      text = await textOf(response)
     } catch (cause) {
       throw new HolonError('offline', `the connection broke before ${method} was answered`, { cause, status: response.status })
     }
@@ -134,9 +148,9 @@ function mayGetToken(url, token) {
   }
 }
 
-// newKey makes a unique key. crypto.randomUUID exists on https only.
-function newKey() {
-  const bytes = new Uint8Array(16)
+/** newKey makes a unique key. */
+export function newKey() {
+  const bytes = new Uint8Array(16) // crypto.randomUUID exists on https only
   if (globalThis.crypto?.getRandomValues) globalThis.crypto.getRandomValues(bytes)
   else bytes.forEach((_, i) => (bytes[i] = 256 * Math.random())) // Node 18
   return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')

@@ -84,6 +84,12 @@ export class Connection {
     this.#reader?.cancel().catch(() => {})
   }
 
+  /** giveUp ends a connection from which nothing has come yet, as silence would later. */
+  giveUp() {
+    this.#silent = new HolonError('silent', 'nothing has come yet')
+    this.close()
+  }
+
   // watched ends the connection if what it waits for does not come in time.
   async #watched(wait) {
     const timer = this.#clock.setTimeout(() => {

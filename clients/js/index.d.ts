@@ -33,6 +33,8 @@ export interface CallOptions {
   key?: boolean | string
   /** true has a browser send the request even if the page goes away before the answer. It may then have 64 KiB at most. */
   keepalive?: boolean
+  /** The connection counts as broken when nothing of the answer comes for so long. Methods that wait, such as turn/interrupt, are silent until they answer. */
+  silence_ms?: number
 }
 
 /** A method whose params may be left out. */
@@ -90,7 +92,7 @@ export interface Stream extends AsyncIterable<StreamEvent> {
   readonly log_id: string | undefined
   /** Ends the stream at once; the loop then ends without an error. */
   close(): void
-  /** Makes the next attempt to connect at once, unless the server wants the wait. */
+  /** Makes the next attempt to connect at once, unless the server wants the wait. An attempt that was not answered is given up for it. */
   retryNow(): void
 }
 

@@ -33,6 +33,8 @@ export class Stream {
   #stop = new AbortController()
   #wake = new AbortController() // ends a wait for the next attempt
   #opened = false // whether any connection was ever opened
+  #opening = false // whether a connection was asked for and has brought nothing yet
+  #hurried = false // whether the next attempt is not to wait
   #attempt = 0
   #gapAt = -1 // the seq before the last gap seen
 
@@ -64,9 +66,16 @@ export class Stream {
     this.#end(undefined)
   }
 
-  /** retryNow makes the next attempt at once. A wait that the server itself wants is kept. */
+  /**
+   * retryNow makes the next attempt at once. A wait that the server itself wants is kept.
+   * An attempt that is under way and was not answered is given up for the next one: its
+   * connection may have died without a word.
+   */
   retryNow() {
     this.#wake.abort()
+    if (!this.#opening) return
+    this.#hurried = true
+    this.#connection.giveUp()
   }
 
   [Symbol.asyncIterator]() {
@@ -108,6 +117,7 @@ export class Stream {
         } catch (e) {
           error = e
         } finally {
+          this.#opening = false
           this.#connection.close()
         }
         if (!this.#stopped) await this.#lost(error, connected)
@@ -121,6 +131,7 @@ export class Stream {
 
   async #open() {
     this.#tell(this.#lostAt === undefined ? 'connecting' : 'reconnecting')
+    this.#opening = true
     await this.#connection.open(this.#query())
     if (!this.#stopped) this.#tell('waiting')
   }
@@ -137,7 +148,8 @@ export class Stream {
     this.#attempt++
     this.#lostAt ??= new Date(clock.now())
     const wanted = error.retry_after_ms
-    const wait = Math.max(backoff(this.#attempt, clock), wanted)
+    const wait = this.#hurried ? 0 : Math.max(backoff(this.#attempt, clock), wanted)
+    this.#hurried = false
     this.#wake = new AbortController()
     const signals = [this.#stop.signal, wanted > 0 ? undefined : this.#wake.signal]
     const waited = pause(wait, clock, { signals, online: wanted === 0 })
@@ -206,6 +218,7 @@ export class Stream {
   }
 
   #takeOpened(params) {
+    this.#opening = false
     this.#connection.expectHeartbeats(params.heartbeat_seconds)
     this.#logID = params.log_id
     this.#advance(params.after_seq)

@@ -22,6 +22,58 @@ export function backoff(attempt, clock) {
 }
 
 /**
+ * Silence watches one answer: its signal aborts when the outer one does, or when nothing
+ * was heard for ms. An answer that comes slowly is heard again and again.
+ */
+export class Silence {
+  #abort = new AbortController()
+  #clock
+  #ms
+  #error
+  #outer
+  #timer
+  #follow = () => this.#abort.abort(this.#outer.reason)
+
+  constructor(ms, clock, error, outer) {
+    this.#ms = ms
+    this.#clock = clock
+    this.#error = error
+    this.#outer = outer
+    if (outer?.aborted) this.#follow()
+    else outer?.addEventListener('abort', this.#follow)
+    this.heard()
+  }
+
+  get signal() {
+    return this.#abort.signal
+  }
+
+  /** heard begins the time anew. */
+  heard() {
+    this.#clock.clearTimeout(this.#timer)
+    this.#timer = this.#clock.setTimeout(() => this.#abort.abort(this.#error), this.#ms)
+  }
+
+  /** end must be called in any case: it frees the timer. */
+  end() {
+    this.#clock.clearTimeout(this.#timer)
+    this.#outer?.removeEventListener('abort', this.#follow)
+  }
+
+  /** textOf reads a body. */
+  async textOf(response) {
+    const reader = response.body.getReader()
+    const decoder = new TextDecoder()
+    for (let text = ''; ; ) {
+      const { done, value } = await reader.read()
+      if (done) return text + decoder.decode()
+      this.heard()
+      text += decoder.decode(value, { stream: true })
+    }
+  }
+}
+
+/**
  * pause waits, shorter if one of the signals aborts (those that are undefined do not),
  * or, with online, when the browser says that it has a network again.
  */

@@ -7,6 +7,7 @@ import { HolonError } from '../client/index.js'
 import { heals, reading, refresher } from '../app/refresh.js'
 import { cursor, ended, follow, listen } from '../app/live.js'
 import { Offline } from '../app/stream_card.js'
+import { now } from '../app/parts.js'
 
 const soon = ms => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -44,7 +45,8 @@ const line = (method, params) => JSON.stringify({ jsonrpc: '2.0', method, params
 
 test('a part of the page that fails takes no events from the others; an end says so', async t => {
   let send
-  globalThis.fetch = async () => new Response(new ReadableStream({ start(c) { send = text => c.enqueue(new TextEncoder().encode(text)) } }), { headers: { 'Content-Type': 'application/x-ndjson' } })
+  const streams = []
+  globalThis.fetch = async url => url.endsWith('/rpc') ? new Response('{"result":{"threads":[]}}') : streams.push(url) && new Response(new ReadableStream({ start(c) { send = text => c.enqueue(new TextEncoder().encode(text)) } }), { headers: { 'Content-Type': 'application/x-ndjson' } })
   const mistakes = [], real = globalThis.queueMicrotask
   const got = []
   t.after(listen(() => { throw new Error('mistake') }))
@@ -74,6 +76,20 @@ test('a part of the page that fails takes no events from the others; an end says
   document.fire('visibilitychange')
   assert.deepEqual(got, [11, 12])
   assert.ok(!cleared.includes(7))
+
+  // Whoever slept asks for the stream anew, once, from where it was.
+  const opened = () => send(line('stream/opened', { log_id: 'log', after_seq: 12, latest_seq: 12, heartbeat_seconds: 15 }))
+  for (const wake of [() => document.fire('resume'), () => { now.value += 3_600_000 }]) {
+    const before = streams.length
+    wake()
+    now.value += 1000
+    await soon(50)
+    assert.equal(streams.length, before + 1)
+    assert.match(decodeURIComponent(streams.at(-1)), /after_seq=log:12/)
+    opened()
+  }
+  now.value = Date.now() // a clock that is put right
+  await soon(50)
 
   assert.equal(Offline(), null)
   send(line('stream/closing', { code: 'frame_too_large', reason: 'a line is too long', reconnect: false, seq: 12 }))

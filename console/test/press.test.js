@@ -8,10 +8,11 @@ import { html, render } from '../app/html.js'
 import { options } from '../vendor/preact.js'
 import { Act, Ask } from '../app/parts.js'
 import { Composer } from '../app/composer.js'
+import { NewThread } from '../app/new_thread.js'
 import { Question } from '../app/ask.js'
 import { Row } from '../app/items.js'
 import { close, isClosing, undoClose } from '../app/threads.js'
-import { call, server, keep, locked, credential } from '../app/session.js'
+import { call, change, server, keep, locked, credential } from '../app/session.js'
 
 options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame
 
@@ -72,8 +73,105 @@ test('Enter twice starts one turn, and Enter that chooses a word none', async ()
   assert.deepEqual(asked.map(a => a.method), ['turn/start'])
 })
 
+// typed is a composer in which something is typed.
+async function typed(text, thread, turn) {
+  const root = place()
+  const loader = { version: { value: 0 }, timeline: { active: () => turn, follows: true } }
+  render(html`<${Composer} loader=${loader} t=${{ thread_id: thread, state: 'running', agent: 'echo' }} />`, root)
+  await write(root, text)
+  return { root, loader }
+}
+
+async function write(root, text) {
+  const [field] = root.all('textarea')
+  field.value = text
+  field.fire('input')
+  await drawn()
+}
+
+// send presses the button and returns the methods and keys that the server was asked with.
+async function send(root) {
+  asked.length = 0
+  root.all('form')[0].fire('submit')
+  await drawn()
+  return asked.map(a => [a.method, a.params.idempotency_key])
+}
+
+const lost = () => ({ status: 200, result: undefined }) // no answer of the protocol: it may have happened
+
+test('a text that nobody has answered is sent again under its key, another text under another', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = lost
+  const { root } = await typed('once', 'thread_lost')
+  const [[method, key]] = await send(root)
+  assert.equal(method, 'turn/start')
+  assert.deepEqual(await send(root), [['turn/start', key]])
+  await write(root, 'twice')
+  const [[, other]] = await send(root)
+  assert.notEqual(other, key)
+  answer = () => ({ result: {} })
+  assert.deepEqual(await send(root), [['turn/start', other]])
+  await write(root, 'twice') // the same words, meant anew
+  assert.notEqual((await send(root))[0][1], other)
+})
+
+test('a new thread that nobody has answered is started once, also after the page was left', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = method => method === 'thread/start' ? { result: { thread_id: 'thread_new' } } : method === 'turn/start' ? lost() : { result: { agents: [] } }
+  const root = place()
+  render(html`<${NewThread} open=${true} />`, root)
+  await write(root, 'begin')
+  const [thread, [turn, key]] = (await send(root)).filter(([method]) => method.endsWith('/start'))
+  assert.deepEqual([thread[0], turn], ['thread/start', 'turn/start'])
+  assert.notEqual(thread[1], key)
+  assert.deepEqual((await send(root)).filter(([method]) => method.endsWith('/start')), [['turn/start', key]])
+  render(null, root)
+  const again = place() // the page was left, or loaded anew
+  render(html`<${NewThread} open=${true} />`, again)
+  await drawn()
+  assert.deepEqual((await send(again)).filter(([method]) => method.endsWith('/start')), [thread, ['turn/start', key]])
+})
+
+test('what nobody answered is not called undone, nor tried again by itself', async t => {
+  const timeout = AbortSignal.timeout
+  t.after(() => { AbortSignal.timeout = timeout; answer = () => ({ result: {} }) })
+  AbortSignal.timeout = () => AbortSignal.abort() // the time is over
+  answer = () => { throw new TypeError('no network') }
+  const { root } = await typed('are you there?', 'thread_silent')
+  await send(root)
+  assert.match(root.textContent, /has not answered.*send it again: it arrives once/)
+  const act = place()
+  render(html`<${Act} run=${() => change('turn/interrupt', { turn_id: 'turn_1' })}>Interrupt<//>`, act)
+  button(act, 'Interrupt').fire('click')
+  await drawn()
+  assert.match(act.textContent, /may have happened all the same/)
+})
+
+test('a steer that nobody has answered is sent again as one, until the server has refused it', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  answer = lost
+  let active = { turn_id: 'turn_1', state: 'active' }
+  const { root, loader } = await typed('leave c alone', 'thread_steer', active)
+  const [[method, key]] = await send(root)
+  assert.equal(method, 'turn/steer')
+  loader.timeline.active = () => null // the turn has ended
+  answer = () => ({ error: { code: -32004, message: 'ended', data: { kind: 'turn_not_active' } } })
+  assert.deepEqual(await send(root), [['turn/steer', key]])
+  assert.match(root.textContent, /ended before this text came/)
+  answer = () => ({ result: {} })
+  const [[then, another]] = await send(root)
+  assert.equal(then, 'turn/start')
+  assert.notEqual(another, key)
+})
+
 const question = (title, more) => ({ item_id: 'item_q', created_at: '2026-01-01T00:00:00Z', type: 'permission_request', status: 'pending', content: { type: 'permission_request', title, subject: { command: 'rm \u202ex' }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }], ...more } })
-const alive = () => new Promise(resolve => setTimeout(resolve, 700))
+// alive waits until the question can be answered. Until then nothing has answered it.
+async function alive(root) {
+  while (button(root, 'Allow').disabled) {
+    assert.equal(asked.length, 0)
+    await drawn()
+  }
+}
 
 test('a question is dead until it has been shown, and again when it changes or moves', async () => {
   const root = place()
@@ -81,13 +179,12 @@ test('a question is dead until it has been shown, and again when it changes or m
   asked.length = 0
   draw(question('one'), '')
   button(root, 'Allow').fire('click')
-  await alive()
-  assert.equal(button(root, 'Allow').disabled, false)
+  await alive(root)
   for (const [q, at] of [[question('another'), ''], [question('another'), 'item_0']]) {
     draw(q, at)
     assert.equal(button(root, 'Allow').disabled, true) // from the moment that it is drawn
     button(root, 'Allow').fire('click')
-    await alive()
+    await alive(root)
   }
   assert.equal(asked.length, 0)
   button(root, 'Allow').fire('click')

@@ -149,6 +149,51 @@ test('a call can be aborted at any time', async (t) => {
   }
 })
 
+test('a connection that says nothing is broken: with a key the request is repeated', async (t) => {
+  const clock = new FakeClock()
+  const silent = (response) => t.after(() => response.destroy())
+  const { url, requests, arrived } = await serve(t, silent, answer('done'))
+  const call = new Client({ url, clock }).call('x/y', {}, { key: true, silence_ms: 20_000 })
+  await arrived(1)
+  await clock.fire((ms) => ms === 20_000)
+  assert.equal(await call, 'done')
+  assert.equal(new Set(requests.map((r) => sent(r).params.idempotency_key)).size, 1)
+  assert.deepEqual(clock.waits, [20_000, 250])
+  assert.equal(clock.pending.size, 0)
+})
+
+test('an answer that comes slowly is not silent', async () => {
+  const clock = new FakeClock({ auto: () => false })
+  let body
+  const fetch = async () => new Response(new ReadableStream({ start: (c) => { body = c } }))
+  const call = new Client({ url: 'http://fake', fetch, clock }).call('x/y', {}, { silence_ms: 20_000 })
+  const seen = new Set()
+  for (const piece of ['{"jsonrpc":"2.0",', '"id":1,"result":"s', 'low … ', '😀"}']) {
+    seen.add(await clock.until((ms) => ms === 20_000 && ![...clock.pending.keys()].every((id) => seen.has(id))))
+    while (!body) await new Promise(setImmediate)
+    body.enqueue(new TextEncoder().encode(piece))
+  }
+  await clock.until(() => ![...clock.pending.keys()].every((id) => seen.has(id)))
+  assert.equal(clock.pending.size, 1, 'each piece begins the time anew')
+  body.close()
+  assert.equal(await call, 'slow … 😀')
+  assert.equal(clock.pending.size, 0)
+})
+
+test('an answer that stops in its middle is broken', async () => {
+  const clock = new FakeClock({ auto: () => false })
+  let waits
+  const fetch = async (_, { signal }) => new Response(new ReadableStream({
+    start: (c) => { c.enqueue(new TextEncoder().encode('{"json')); signal.addEventListener('abort', () => c.error(signal.reason)); waits = true },
+  }))
+  const call = new Client({ url: 'http://fake', fetch, clock }).call('x/y', {}, { silence_ms: 20_000 })
+  const failed = fails(call, 'offline')
+  while (!waits) await new Promise(setImmediate)
+  await clock.fire((ms) => ms === 20_000)
+  await failed
+  assert.equal(clock.pending.size, 0)
+})
+
 test('a url that is none is refused at once', () => {
   for (const url of [undefined, '', 'localhost:8080', 'unix:/run/holon.sock', 'http://user:password@host', 'http://host?x', 'http://host#x', 'file:///etc']) {
     assert.throws(() => new Client({ url }), /http:\/\/HOST:PORT/)

@@ -285,6 +285,48 @@ test('retryNow and the browser’s word that it is online end a wait', async (t)
   assert.equal(getEventListeners(browser, 'online').length, 0)
 })
 
+test('retryNow gives up an attempt that nobody answers', async (t) => {
+  const silent = (response) => t.after(() => response.destroy())
+  const silentToo = (response) => {
+    silent(response)
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
+    response.flushHeaders()
+  }
+  const { url, requests, arrived } = await serve(t, silent, silentToo, rest(2))
+  const clock = new FakeClock({ auto: (ms) => ms === 0 })
+  let resolve
+  const waiting = new Promise((done) => { resolve = done })
+  const s = new Client({ url, clock }).stream({ after_seq: 0, onState: (x) => x.state === 'waiting' && resolve() })
+  const got = take(s, 2)
+  await arrived(1)
+  s.retryNow()
+  await arrived(2)
+  await waiting
+  s.retryNow()
+  assert.deepEqual(await got, upTo(2))
+  assert.deepEqual(clock.waits, [0, 0])
+  assert.equal(requests.length, 3)
+  s.retryNow() // what has ended stays so
+})
+
+test('retryNow leaves a connection alone that has brought something', async (t) => {
+  let release
+  const more = new Promise((done) => { release = done })
+  const { url, requests } = await serve(t, stream([opened(0), event(1)], async (response) => {
+    await more
+    response.write(line(event(2)))
+  }))
+  const s = new Client({ url, clock: new FakeClock() }).stream({ after_seq: 0 })
+  const seqs = []
+  for await (const e of s) {
+    if (seqs.push(e.params.seq) === 2) break
+    s.retryNow()
+    release()
+  }
+  assert.deepEqual(seqs, upTo(2))
+  assert.equal(requests.length, 1)
+})
+
 test('the token is asked for before each attempt; a token that cannot be had ends the stream', async (t) => {
   const { url, requests } = await serve(t, stream([opened(0), event(1)], cut), rest(2))
   let n = 0

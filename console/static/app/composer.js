@@ -1,9 +1,8 @@
 // The input line: text starts a turn, or steers the active one.
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
-import { draft } from './drafts.js'
+import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
-import { words } from './text.js'
 
 const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 
@@ -28,17 +27,20 @@ export function Composer({ loader, t }) {
   }
   async function say(what) {
     setSaid('')
+    // What was not answered goes again as it was: it may be there already.
+    const { as: [method, params], key } = text.sent
+      || text.send(steers ? ['turn/steer', { turn_id: turn.turn_id }] : ['turn/start', { thread_id: t.thread_id }])
     try {
-      if (steers) await change('turn/steer', { turn_id: turn.turn_id, input: message(what) })
-      else await change('turn/start', { thread_id: t.thread_id, input: message(what) })
+      await change(method, { ...params, input: message(what) }, { key })
       if (text.value === what) text.set('')
       setOver(false)
       if (loader.timeline) loader.timeline.follows = true
     } catch (error) {
-      if (error.kind === 'turn_not_active' && steers) {
-        setOver(true)
+      if (error.kind === 'turn_not_active' && method === 'turn/steer') {
+        if (text.value === what) text.refused()
+        setOver(params.turn_id === turn?.turn_id)
         setSaid('The turn ended before this text came. Send it again to start a new turn.')
-      } else setSaid(words(error))
+      } else setSaid(wordsOf(error))
     }
     field.current?.focus()
   }

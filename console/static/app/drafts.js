@@ -1,7 +1,9 @@
 // What one has typed and not sent: it survives a reload and a crash of the browser. It is
 // text that is kept, in clear, so no field that a schema marks as secret is given to it.
+import { newKey } from '../client/client.js'
 import { signal } from './html.js'
 import { server } from './session.js'
+import { words } from './text.js'
 
 // The bounds of what is kept. Browsers give a site about 5 Mi characters.
 export const most = 50
@@ -13,22 +15,40 @@ const open = new Map()
 
 const keyOf = name => `${all}${server.value?.log_id || ''}.${name}`
 
-// draft returns {value, set} of a text that is kept under a name, such as a thread's id.
+// draft returns a text that is kept under a name, such as a thread's id: {value, set}.
+//
+// A text that was sent and not answered may have taken effect. So it keeps what it was sent
+// as: sent is {as, key}, null if it was not sent. To send it again with the same key does
+// nothing a second time. Another text is another matter.
 export function draft(name) {
   const key = keyOf(name)
   let s = open.get(key)
   if (!s) {
-    open.set(key, s = signal(load(key)?.text || ''))
+    const { text = '', sent = null } = load(key) || {}
+    open.set(key, s = signal({ text, sent }))
     if (open.size > most) open.delete(open.keys().next().value)
   }
+  const take = now => {
+    s.value = now
+    save(key, now.text && { text: now.text, sent: now.sent || undefined })
+  }
   return {
-    get value() { return s.value },
-    set(text) {
-      s.value = text
-      save(key, text && { text })
+    get value() { return s.value.text },
+    get sent() { return s.value.sent },
+    set(text) { take({ text, sent: text === s.value.text ? s.value.sent : null }) },
+    // send notes that the text is sent as what as says.
+    send(as) {
+      const sent = { as, key: newKey() }
+      take({ text: s.value.text, sent })
+      return sent
     },
+    // refused notes that it certainly had no effect.
+    refused() { take({ text: s.value.text, sent: null }) },
   }
 }
+
+// wordsOf says why a text was not taken.
+export const wordsOf = error => error.kind === 'unanswered' ? 'The server has not answered. Your text stays here; send it again: it arrives once.' : words(error)
 
 // keptFields returns what keepFields was given for the same form, null if nothing is kept.
 // form is all that says what the fields mean: what was typed into others fits no more.

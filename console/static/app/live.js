@@ -3,6 +3,7 @@
 import { signal, batch } from './html.js'
 import { client, credential, signedOut } from './session.js'
 import { counters } from './counters.js'
+import { now } from './parts.js'
 
 // The position of the stream, for the stream card and the offline banner:
 // {state, since, began_at, cursor, latest_seq, error?, retry_at?}.
@@ -86,6 +87,21 @@ async function read(from, abort, used) {
     ended.value = error
   }
 }
+
+// A page that was frozen, or a machine that slept, may hold a connection that is dead and
+// reports no error. So it asks for the stream again, from where it was.
+const slept = 30_000
+
+function wake() {
+  if (logId && !rested && !ended.peek()) connect()
+}
+
+document.addEventListener('resume', wake)
+let seenAt = Infinity
+now.subscribe(at => {
+  if (at - seenAt > slept) wake()
+  seenAt = at
+})
 
 let due = null // cancels the timer or the frame that will call flush
 

@@ -69,7 +69,7 @@ function App() {
   if (code.value || locked.value || page === 'signin') {
     return html`<${SignIn} code=${code.value} done=${() => { code.value = ''; locked.value = null; start() }} />`
   }
-  if (!server.value) return html`<main class="page"><p class="boot">${failed.value ? words(failed.value) : 'holon is opening …'}</p></main>`
+  if (!server.value) return html`<main class="page"><p class="boot">${failed.value ? words(failed.value) + ' It is tried again.' : 'holon is opening …'}</p></main>`
   const Page = pages[page]
   return html`<a class="skip" href="#main" onClick=${e => { e.preventDefault(); document.getElementById('main').focus() }}>To the content</a>
     <${Bar} page=${page} />

@@ -3,10 +3,10 @@ import { html, signal, useState } from './html.js'
 import { change, may, limited } from './session.js'
 import { agents, readAgents } from './agents.js'
 import { threads } from './threads.js'
-import { draft } from './drafts.js'
+import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
 import { go } from './router.js'
-import { words, clean } from './text.js'
+import { clean } from './text.js'
 
 const opened = signal(false)
 
@@ -17,7 +17,7 @@ export function NewThread({ open }) {
 }
 
 function Form() {
-  const text = draft('new')
+  const text = draft('a new thread') // no id of a thread has a blank
   const [agent, setAgent] = useState('')
   const [cwd, setCwd] = useState('')
   const [title, setTitle] = useState('')
@@ -34,11 +34,13 @@ function Form() {
   async function begin() {
     setError(null)
     try {
-      const as = JSON.stringify([agent, cwd, title])
-      const id = made.as === as ? made.id : (await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined })).thread_id
+      const what = text.value, as = JSON.stringify([agent, cwd, title])
+      // What was not answered goes again with the same keys: it may be there already.
+      const { key } = text.sent?.as === as ? text.sent : text.send(as)
+      const id = made.as === as ? made.id : (await change('thread/start', { agent: agent || undefined, cwd: cwd.trim() || undefined, title: title.trim() || undefined }, { key: key + '-thread' })).thread_id
       setMade({ id, as })
-      await change('turn/start', { thread_id: id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: text.value }] }] })
-      text.set('')
+      await change('turn/start', { thread_id: id, input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: what }] }] }, { key })
+      if (text.value === what) text.set('')
       opened.value = false
       setMade({})
       go('thread', id)
@@ -58,6 +60,6 @@ function Form() {
     </div>
     <p><button class="first" disabled=${busy || !text.value.trim()}>Start</button>
       ${opened.value && html` <button type="button" onClick=${() => { opened.value = false }}>Cancel</button>`}
-      ${error && html` <span class="failure" role="alert">${words(error)}</span>`}</p>
+      ${error && html` <span class="failure" role="alert">${wordsOf(error)}</span>`}</p>
   </form>`
 }

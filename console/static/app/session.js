@@ -50,24 +50,36 @@ export function keep(secret) {
   } catch { /* then only this page has it */ }
 }
 
-// call sends a request. A change has an idempotency key, so that it can be repeated after a
-// broken connection and still happens once.
+// These methods answer only when something has ended, and send nothing until then.
+const waiting = new Set(['turn/interrupt', 'thread/close', 'bridge/test'])
+
+// call sends a request. A connection that broke while the machine slept may never report an
+// error, so one that is silent for long counts as broken. A slow answer does not: it would
+// be as slow again. A change has an idempotency key, so that it can be repeated after a
+// broken connection, soon, and still happens once.
 export async function call(method, params = {}, options = {}) {
   counters.requests++
-  // A connection that broke while the machine slept may never report an error.
-  const late = AbortSignal.timeout(options.key ? 120_000 : 60_000)
-  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
+  const silence_ms = options.key && !waiting.has(method) ? 20_000 : 60_000
+  const late = options.key ? AbortSignal.timeout(120_000) : undefined
   const used = held
   try {
-    return await client.call(method, params, { ...options, signal })
+    return await client.call(method, params, { silence_ms, signal: late, ...options })
   } catch (error) {
-    if (late.aborted && !options.signal?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
+    if (late?.aborted) throw new HolonError('offline', `${method} was not answered in time`)
     if (error instanceof HolonError && error.kind === 'unauthorized') signedOut(error, used)
     throw error
   }
 }
 
-export const change = (method, params, options) => call(method, params, { ...options, key: true })
+// change sends a request that changes something, under a key of its own or options.key. If
+// nobody has answered, it may have happened all the same.
+export async function change(method, params, options) {
+  try {
+    return await call(method, params, { key: true, ...options })
+  } catch (error) {
+    throw error.kind === 'offline' ? new HolonError('unanswered', error.message, { cause: error }) : error
+  }
+}
 
 // get reads a text over HTTP: the metrics.
 export async function get(path) {

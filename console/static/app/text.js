@@ -101,7 +101,8 @@ export const shortId = id => id.slice(-8)
 // words says what an error means to a person, and what to do.
 export function words(error) {
   switch (error?.kind) {
-    case 'offline': return 'The server cannot be reached. The page keeps trying to reconnect.'
+    case 'offline': return 'The server cannot be reached.'
+    case 'unanswered': return 'The server has not answered. It may have happened all the same: look before you repeat it.'
     case 'unauthorized': return 'You are signed out.'
     case 'forbidden': return error.data?.role ? `This needs the role ${error.data.role}.` : 'You may not do this.'
     case 'already_resolved': return 'Somebody else has answered.'
