@@ -1,7 +1,7 @@
 // The overview: threads that need the user, that work, and that are done.
 import { html, useState } from './html.js'
 import { may, limited } from './session.js'
-import { threads, groups, loaded, failed, more, loadMore, unseen, isClosing, undoClose } from './threads.js'
+import { threads, groups, loaded, failed, more, full, loadMore, unseen, isClosing, undoClose } from './threads.js'
 import { NewThread } from './new_thread.js'
 import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
@@ -12,33 +12,43 @@ const mostRows = 200
 
 export function Overview() {
   const [filter, setFilter] = useState('')
+  const [skip, setSkip] = useState(0) // how many rows, of those before the ones shown
   if (!loaded.value) return html`<${Loading} error=${failed.value} />`
   const wanted = filter.trim().toLowerCase()
   const passes = t => !wanted || [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, t.thread_id].some(s => s?.toLowerCase().includes(wanted))
-  const g = groups.value
+  const matching = () => Object.values(groups.peek()).flat().filter(passes).length
+  const g = groups.value, total = matching()
+  let before = Math.min(skip, Math.floor(Math.max(0, total - 1) / mostRows) * mostRows) // fewer may match by now
+  const first = before
   let room = mostRows
   const part = list => {
-    const rows = list.filter(passes).slice(0, Math.max(0, room))
+    const all = list.filter(passes), rows = all.slice(before, before + room)
+    before = Math.max(0, before - all.length)
     room -= rows.length
     return rows
   }
   const waiting = part(g.waiting), working = part(g.working), done = part(g.done), closed = part(g.closed)
   const empty = !threads.value.size
+  async function older() {
+    if (matching() <= first + mostRows) await loadMore()
+    if (matching() > first + mostRows) setSkip(first + mostRows)
+  }
   return html`<div class="page overview">
     <${Sums} ...${g} />
     <div class="tools">
-      <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => setFilter(e.target.value)} /></label>
+      <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => { setFilter(e.target.value); setSkip(0) }} /></label>
       <${NewThread} open=${empty} />
     </div>
     <${Failure} error=${failed.value} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
+    ${first > 0 && html`<p><${Act} run=${() => setSkip(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} are before these.</span></p>`}
     <${Group} name="Needs you" rows=${waiting} />
     <${Group} name="Working" rows=${working} />
     <${Group} name="Done" rows=${done} />
     ${closed.length > 0 && html`<details class="closed"><summary>Closed (${closed.length})</summary><${Cards} rows=${closed} /></details>`}
-    ${wanted && !waiting.length && !working.length && !done.length && !closed.length && html`<p class="quiet">Nothing matches.</p>`}
-    ${room <= 0 && html`<p class="quiet">The first ${mostRows} are shown. Filter to find others.</p>`}
-    ${more.value && html`<p><${Act} run=${loadMore}>Show older threads<//></p>`}
+    ${wanted && total === 0 && html`<p class="quiet">Nothing matches${more.value ? ` among the ${threads.value.size} threads that were read. Show older threads to look further` : ''}.</p>`}
+    ${(total > first + mostRows || more.value) && html`<p><${Act} run=${older}>Show older threads<//></p>`}
+    ${full.value && html`<p class="quiet">The page keeps ${threads.value.size} threads. "holon threads" lists all.</p>`}
   </div>`
 }
 

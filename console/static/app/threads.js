@@ -15,7 +15,9 @@ export const threads = signal(new Map())
 export const loaded = signal(false)
 export const failed = signal(null)
 const next = signal('')
-export const more = computed(() => next.value !== '')
+// Whether as many are kept as may be, and whether older ones can be read.
+export const full = computed(() => next.value !== '' && threads.value.size >= maxKept)
+export const more = computed(() => next.value !== '' && !full.value)
 
 export const statusOf = t => t.summary.status
 const rank = { waiting: 0, working: 1, failed: 2, idle: 2, closed: 3 }
