@@ -7,7 +7,7 @@ class Storage {
 }
 export const storage = new Storage()
 Object.assign(globalThis, {
-  addEventListener() {}, localStorage: storage, location: { origin: 'http://127.0.0.1:1', host: '127.0.0.1:1', hash: '', reload() {} },
+  addEventListener() {}, scrollTo() {}, localStorage: storage, location: { origin: 'http://127.0.0.1:1', host: '127.0.0.1:1', hash: '', reload() {} },
   requestAnimationFrame: f => setTimeout(f, 0), cancelAnimationFrame: clearTimeout, matchMedia: () => ({ matches: false }),
 })
 globalThis.document ??= { hidden: false, addEventListener() {} }

@@ -13,10 +13,10 @@ options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame
 
 server.value = { log_id: 'log', limits: {} }
 
-// row is the i-th oldest thread; the newest ones of n come first.
+// row is the i-th oldest thread. Some are of the same moment.
 const row = i => ({
   thread_id: `thread_${i}`, agent: 'echo', state: 'idle', latest_seq: i, updated_seq: i, started_at: '2026-01-01T00:00:00Z', inbox: { unacked: 0 },
-  summary: { title: `Thread ${i}.`, status: 'idle', since: new Date(1e12 + i * 1000).toISOString(), children: { total: 0 } },
+  summary: { title: `Thread ${i}.`, status: 'idle', since: new Date(1e12 + (i >> 3) * 1000).toISOString(), children: { total: 0 } },
 })
 
 // serve answers with pages of n threads.

@@ -31,7 +31,11 @@ export function Overview() {
   const empty = !threads.value.size
   async function older() {
     if (matching() <= first + mostRows) await loadMore()
-    if (matching() > first + mostRows) setSkip(first + mostRows)
+    if (matching() > first + mostRows) turn(first + mostRows)
+  }
+  function turn(to) {
+    setSkip(to)
+    scrollTo(0, 0)
   }
   return html`<div class="page overview">
     <${Sums} ...${g} />
@@ -41,7 +45,7 @@ export function Overview() {
     </div>
     <${Failure} error=${failed.value} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
-    ${first > 0 && html`<p><${Act} run=${() => setSkip(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} are before these.</span></p>`}
+    ${first > 0 && html`<p><${Act} run=${() => turn(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} newer</span></p>`}
     <${Group} name="Needs you" rows=${waiting} />
     <${Group} name="Working" rows=${working} />
     <${Group} name="Done" rows=${done} />

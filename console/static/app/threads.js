@@ -28,12 +28,12 @@ const since = t => t.summary.since || t.started_at
 export const groups = computed(() => {
   const all = [...threads.value.values()].filter(t => t.agent !== 'mailbox')
   const of = n => all.filter(t => rank[statusOf(t)] === n)
-  const old = (a, b) => since(a) < since(b) ? -1 : 1
+  const old = (a, b) => since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : a.latest_seq - b.latest_seq
   return {
     waiting: of(0).sort(old),
     working: of(1).sort(old),
-    done: of(2).sort((a, b) => since(a) < since(b) ? 1 : -1),
-    closed: of(3).sort((a, b) => since(a) < since(b) ? 1 : -1),
+    done: of(2).sort((a, b) => old(b, a)),
+    closed: of(3).sort((a, b) => old(b, a)),
   }
 })
 
