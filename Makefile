@@ -39,15 +39,19 @@ serve: build ## Build, then serve with SQLite in ./data and the echo agent; it s
 dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA256SUMS
 	GO='$(GO)' ./deploy/dist $(BIN) $(DIST) $(VERSION)
 
+# Many packages wait for processes and clocks rather than for a processor: more of them
+# run at once than there are processors.
+AT_ONCE ?= 3
+
 .PHONY: test
 test: ## Run all tests, the short crash, power-cut and full-disk runs among them
-	$(GO) test -vet=off -shuffle=on -timeout 10m ./...
+	$(GO) test -p $(AT_ONCE) -vet=off -shuffle=on -timeout 20m ./...
 	@command -v chromium chromium-browser google-chrome chrome >/dev/null || echo 'NOT TESTED: the console in a browser: there is no chromium in PATH; install it' >&2
 
 # The packages of the second list have no goroutines, nor has what they import.
 .PHONY: race
 race: ## Run the tests of what has goroutines with the race detector
-	$(GO) test -race -short -vet=off -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
+	$(GO) test -p $(AT_ONCE) -race -short -vet=off -shuffle=on -timeout 20m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
 		grep -vE '/(backoff|limits|lines|sanitize|strict|cmd/holon/toon|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
 
 .PHONY: check
@@ -97,6 +101,10 @@ pictures-console: ## Take pictures of every page of the console, on a phone and 
 soak-console: ## Kill the server under the console at random in RUNS=50 random worlds (needs chromium)
 	CONSOLE_SOAK=$(RUNS) REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 1h -run TestThePageIsExactAfterRandomKills ./console/browsertest
 
+.PHONY: soak-questions
+soak-questions: ## Stop and kill the server RUNS=20 times under turns that wait for a person, beside pauses, prunes and second restarts
+	RUNS=$(RUNS) $(GO) test -count=1 -v -timeout 1h -run TestQuestionsOutliveTheServer ./faults
+
 .PHONY: bench-people
 bench-people: build ## Measure what a person feels of the dashboard and of the console (about three minutes)
 	$(GO) run ./bench/people --holon $(BIN)
@@ -136,11 +144,11 @@ soak: ## Slow readers, reconnects and load for SOAK=10m
 	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...
 
 .PHONY: test-agents
-test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each)
+test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
 	$(GO) run ./testagents/realagents/install $(AGENTS)
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard
-	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 60m -v -run TestRealAgents ./testagents/realagents
+	AGENTS_RESTARTS="$(RESTARTS)" HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 3h -v -run TestRealAgents ./testagents/realagents
 
 .PHONY: test-toon
 test-toon: ## Compare TOON with the specification's fixtures and the reference encoder (needs node and npm)

@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/notifytest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
@@ -29,6 +30,7 @@ type server struct {
 	t      *testing.T
 	engine *engine.Engine
 	cursor *notify.Cursor
+	frames notifytest.Frames
 	log    []event
 }
 
@@ -95,7 +97,7 @@ func (s *server) until(match func(event) bool) event {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		chunk.Each(func(_ int64, frame []byte) {
+		s.frames.Each(chunk, func(_ int64, frame []byte) {
 			var e event
 			if err := json.Unmarshal(frame, &e, json.MatchCaseInsensitiveNames(true)); err != nil {
 				s.t.Fatalf("%s: %v", frame, err)
@@ -107,7 +109,7 @@ func (s *server) until(match func(event) bool) event {
 				return s.log[seen]
 			}
 		}
-		if chunk.Len() > 0 {
+		if len(chunk) > 0 {
 			continue
 		}
 		select {

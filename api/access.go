@@ -63,10 +63,14 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 
 // ofRequester makes the key of an agent one of its thread, and that of a named token
 // one of the token: keys that models choose are short, and those of two threads must
-// not meet; and no token gets an answer that was another's.
-func (k *Keyed) ofRequester(ctx context.Context) {
+// not meet; and no token gets an answer that was another's. It also says in whose share
+// of the stored keys it counts.
+func (k *Keyed) ofRequester(ctx context.Context) (err error) {
 	if k.key == nil {
-		return
+		return nil
+	}
+	if k.key.Requester, err = requesterOf(ctx); err != nil {
+		return err
 	}
 	prefix, name := "agent_", ""
 	if agent, ok := AgentOf(ctx); ok {
@@ -74,10 +78,11 @@ func (k *Keyed) ofRequester(ctx context.Context) {
 	} else if c, ok := CredentialOf(ctx); ok {
 		prefix, name = "token_", c.Name
 	} else {
-		return
+		return nil
 	}
 	sum := sha256.Sum256([]byte(name + "\x00" + k.key.Key))
 	k.key.Key = prefix + hex.EncodeToString(sum[:])
+	return nil
 }
 
 // The error of a request that the token of an agent does not allow. field is ""

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -82,6 +83,7 @@ func (f *family) Page(context.Context, notify.Query) (notify.Page, error) {
 type familyEngine struct {
 	acked []inbox.By
 	Engine
+	Children
 	Inboxes
 	inbox.Reader
 	interrupted []turns.Interrupt
@@ -90,6 +92,7 @@ type familyEngine struct {
 	started     []turns.Start
 	keys        []string
 	callers     []string
+	requesters  []ledger.Requester // of keys, and of what waits
 }
 
 func (e *familyEngine) Interrupt(_ context.Context, c turns.Interrupt) (turns.InterruptResult, <-chan turns.InterruptResult, error) {
@@ -108,12 +111,15 @@ func (e *familyEngine) Start(_ context.Context, c turns.Start) (turns.StartResul
 }
 
 func (e *familyEngine) StartAndWait(_ context.Context, c turns.Start, caller string) (turns.StartResult, func(context.Context) (turns.StartResult, func(bool), error), error) {
-	e.started, e.callers = append(e.started, c), append(e.callers, caller)
+	e.started, e.callers, e.requesters = append(e.started, c), append(e.callers, caller), append(e.requesters, c.Requester)
+	if c.Key != nil {
+		e.requesters = append(e.requesters, c.Key.Requester)
+	}
 	return turns.StartResult{}, func(context.Context) (turns.StartResult, func(bool), error) { return turns.StartResult{}, nil, nil }, nil
 }
 
-func (e *familyEngine) Await(_ context.Context, _ turns.Await, caller string) (turns.AwaitResult, func(bool), error) {
-	e.callers = append(e.callers, caller)
+func (e *familyEngine) Await(_ context.Context, c turns.Await, caller string) (turns.AwaitResult, func(bool), error) {
+	e.callers, e.requesters = append(e.callers, caller), append(e.requesters, c.Requester)
 	return turns.AwaitResult{}, nil, nil
 }
 
@@ -218,6 +224,7 @@ var whatAgentsMay = []struct {
 	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, underOwn},
 	{"turn/read", `{"turn_id":"turn_%[1]s"}`, ownOrDown},
 	{"turn/list", `{"review":"pending"}`, nobody}, {"turn/list", `{"parent_thread_id":"%[1]s","review":"pending"}`, ownOrDown},
+	{"turn/list", `{"thread_id":"%[1]s","ended_by":"restart","after_seq":0}`, ownOrDown}, {"turn/list", `{"ended_by":"restart"}`, nobody},
 	{"turn/list", `{"thread_id":"%[1]s"}`, ownOrDown}, {"turn/list", `{"parent_thread_id":"%[1]s"}`, ownOrDown}, {"turn/list", `{}`, nobody}, {"turn/list", `{"state":"active"}`, nobody},
 	{"turn/detach", `{"turn_id":"turn_%[1]s"}`, underOwn},
 	{"turn/await", `{"owner_thread_id":"%[1]s"}`, ownOnly}, {"turn/await", `{"turn_ids":["turn_%[1]s"]}`, nobody},
@@ -253,6 +260,7 @@ var whatAgentsMay = []struct {
 	{"cursor/error", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","error":"x"}`, nobody},
 	{"cursor/reset", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0,"reason":"x"}`, nobody},
 	{"cursor/delete", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","reason":"x"}`, nobody},
+	{"cursor/advance", `{"consumer_id":"seen:owner","stream_name":"restarts","last_sequence":0}`, nobody},
 	{"cursor/read", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s"}`, nobody}, {"cursor/list", `{"subject_id":"%[1]s"}`, nobody},
 
 	{"bridge/create", `{"kind":"webhook","url":"https://example.com"}`, nobody}, {"bridge/list", `{}`, nobody}, {"bridge/read", `{"bridge_id":"b"}`, nobody},

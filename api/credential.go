@@ -100,6 +100,15 @@ func OpensPath(ctx context.Context, path string) bool {
 	return !Limited(ctx) || path == "/rpc" || path == "/rpc/stream" || path == "/events" || path == "/mcp"
 }
 
+// ShareOf returns the named token in whose share of the server a request is counted, that
+// of a console token in its parent's. "" = it has no share: the owner and agents have none.
+func ShareOf(ctx context.Context) string {
+	if c, ok := CredentialOf(ctx); ok && c.person() != tokens.OwnerName {
+		return c.person()
+	}
+	return ""
+}
+
 // personOf is the name of whose request it is.
 func personOf(ctx context.Context) string {
 	c, _ := CredentialOf(ctx)
@@ -118,8 +127,8 @@ func clientOf(ctx context.Context) turns.By {
 	return turns.ByClient
 }
 
-// onceOnly reports whether the request may not choose an answer that holds for later
-// questions too: that widens what the agent may do.
+// onceOnly reports whether the request may not choose an option that may allow more than
+// this once: that widens what the agent may do.
 func onceOnly(ctx context.Context) bool {
 	c, ok := CredentialOf(ctx)
 	return ok && !c.Role.Covers(tokens.RoleWork)

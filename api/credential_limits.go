@@ -100,24 +100,27 @@ func codeForOwn(h *holder, p *SigninCodeParams) error {
 	return nil
 }
 
-// seenPrefix begins the consumer whose cursors say what a person has looked at: the
-// name of the credential follows.
-const seenPrefix = "seen:"
-
 // seenBy is the consumer of what the requester has looked at.
-func seenBy(name string) string { return seenPrefix + name }
+func seenBy(name string) string { return cursors.SeenPrefix + name }
+
+// restartsOf is the cursor of the restarts that the holder knows of.
+func (h *holder) restartsOf() cursors.Name {
+	return cursors.Name{ConsumerID: seenBy(h.person()), StreamName: cursors.StreamRestarts}
+}
 
 // othersCursor: every token may say what its holder has looked at, and nothing else:
-// one cursor for each thread, and one for the whole log. All consumers share the bound
-// on cursors, so what the role read may write is bounded by what there is.
+// one cursor for each thread, one for the whole log, and one for restarts. All consumers
+// share the bound on cursors, so what the role read may write is bounded by what there is.
 func othersCursor(h *holder, p *CursorAdvanceParams) error {
 	switch {
 	case h.Role.Covers(tokens.RoleOperate):
 		return nil
 	case p.ConsumerID != seenBy(h.person()):
 		return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.person()))
+	case p.Name == h.restartsOf():
+		return nil
 	case p.StreamName != cursors.StreamEvents:
-		return forbidden("stream_name", "role", "the token %s has the role %s: it advances cursors of the stream %s only", h.Name, h.Role, cursors.StreamEvents)
+		return forbidden("stream_name", "role", "the token %s has the role %s: it advances cursors of the stream %s, and without a subject of %s, only", h.Name, h.Role, cursors.StreamEvents, cursors.StreamRestarts)
 	case p.SubjectID == "" || h.limited(): // whose threads are checked by themselves
 		return nil
 	}
@@ -128,15 +131,23 @@ func othersCursor(h *holder, p *CursorAdvanceParams) error {
 	return err
 }
 
-// A limited token has access to the cursors whose subject is one of its threads.
+// A limited token has access to the cursors whose subject is one of its threads, and to its
+// own of restarts, of which it is shown those turns that are of its threads.
 
-func advancedOwn(h *holder, p *CursorAdvanceParams) error { return h.ownsSubject(p.Name) }
+func advancedOwn(h *holder, p *CursorAdvanceParams) error { return h.ownsCursor(p.Name) }
 func failedOwn(h *holder, p *CursorErrorParams) error     { return h.ownsSubject(p.Name) }
 func resetOwn(h *holder, p *CursorResetParams) error      { return h.ownsSubject(p.Name) }
 func deletedOwn(h *holder, p *CursorDeleteParams) error   { return h.ownsSubject(p.Name) }
-func readOwn(h *holder, p *CursorReadParams) error        { return h.ownsSubject(p.Name) }
+func readOwn(h *holder, p *CursorReadParams) error        { return h.ownsCursor(p.Name) }
 
 func (h *holder) ownsSubject(n cursors.Name) error { return h.ownsThread("subject_id", n.SubjectID) }
+
+func (h *holder) ownsCursor(n cursors.Name) error {
+	if n == h.restartsOf() {
+		return nil
+	}
+	return h.ownsSubject(n)
+}
 
 func listedOwn(h *holder, p *CursorListParams) error {
 	if p.SubjectID == nil {

@@ -64,16 +64,12 @@ func InvalidCursor(field, why string) *Error {
 	return e
 }
 
-// Position is where the log begins and ends. The tail may be a moment behind
-// the store, so a seq that a read has returned to a client counts too.
+// Position is where the log begins and ends. What a read has returned is never above it: Head
+// may be a moment behind the store.
 func (a *API) Position(ctx context.Context) (Position, error) {
 	at, err := a.Reader.Position(ctx)
-	if err != nil {
-		return at, err
-	}
 	at.LogID = cmp.Or(at.LogID, a.LogID)
-	at.Latest = max(at.Latest, a.Head())
-	return at, nil
+	return at, err
 }
 
 // ResolveStart checks where a stream is to begin. It fills AsOf, and After for
@@ -110,15 +106,6 @@ func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, erro
 	if !at.Given {
 		at.After = head
 		return now, nil
-	}
-	if at.After > now.Latest {
-		// Readers of the store see a commit a moment before it is published. A
-		// seq that a client has from one of them is never ahead.
-		p, err := a.Reader.Page(ctx, notify.Query{After: at.After, MaxEvents: 1, MaxBytes: 1})
-		if err != nil {
-			return now, err
-		}
-		now.Latest = max(now.Latest, p.Latest)
 	}
 	return now, checkPosition(at.After, now)
 }

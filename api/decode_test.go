@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,9 @@ func TestEmbeddedCommandsTakeTheKeyAndNothingThatIsNotOfTheWire(t *testing.T) {
 			for i := range f.Type.NumField() {
 				member := f.Type.Field(i)
 				name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
-				// The server sets who interrupts.
-				ours := member.Type == reflect.TypeFor[*ledger.Key]() || member.Type == reflect.TypeFor[turns.By]()
+				ours := slices.Contains([]reflect.Type{
+					reflect.TypeFor[*ledger.Key](), reflect.TypeFor[turns.By](), reflect.TypeFor[ledger.Requester](),
+				}, member.Type)
 				if (name == "-") != ours || name == "" {
 					t.Errorf("%s: turns.%s.%s is called %q on the wire", m.Name, f.Name, member.Name, name)
 				}

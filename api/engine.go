@@ -40,7 +40,7 @@ type Engine interface {
 type Children interface {
 	// StartAndWait is Engine.Start for a request with wait_seconds; caller is as in
 	// Await. wait, which must be called once, waits for the end of the turn; its sent
-	// is that of Await.
+	// is that of Await. It is nil if too many requests wait already.
 	StartAndWait(ctx context.Context, c turns.Start, caller string) (r turns.StartResult, wait func(ctx context.Context) (turns.StartResult, func(ok bool), error), err error)
 	Detach(ctx context.Context, c turns.DetachTurn) (turns.DetachResult, error)
 	// Await waits as long as c says, or until ctx is done. If sent is not nil, it must

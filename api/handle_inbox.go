@@ -234,7 +234,7 @@ func (h *Handlers) checkAck(ctx context.Context, c *inbox.Ack) error {
 	if c.AsOfSeq == nil {
 		return nil
 	}
-	at, err := h.api.Reader.Position(ctx)
+	at, err := h.api.Position(ctx)
 	if err == nil && *c.AsOfSeq > at.Latest {
 		err = Invalid("as_of_seq", turns.ReasonRange, "is above the newest event of the log, %d", at.Latest)
 	}

@@ -19,6 +19,7 @@ type SubscriptionCreateResult = bridges.SubscriptionResult
 
 // SubscriptionCreate answers subscription/create.
 func (h *Handlers) SubscriptionCreate(ctx context.Context, p SubscriptionCreateParams) (SubscriptionCreateResult, error) {
+	p.Limited = Limited(ctx)
 	r, err := delivering(ctx, h.api, &p.CreateSubscription, p.CreateSubscription.Check, Deliveries.SubscriptionCreate)
 	return r, h.api.aheadOf(ctx, "from", err)
 }
@@ -35,6 +36,7 @@ type SubscriptionUpdateResult = bridges.SubscriptionResult
 
 // SubscriptionUpdate answers subscription/update.
 func (h *Handlers) SubscriptionUpdate(ctx context.Context, p SubscriptionUpdateParams) (SubscriptionUpdateResult, error) {
+	p.Limited = Limited(ctx)
 	return delivering(ctx, h.api, &p.UpdateSubscription, p.UpdateSubscription.Check, Deliveries.SubscriptionUpdate)
 }
 

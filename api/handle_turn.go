@@ -29,7 +29,12 @@ func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (r TurnStar
 	}
 	p.Metadata = nilIfNull(p.Metadata)
 	if p.WaitSeconds == 0 || isNotification(ctx) || inBatch(ctx) {
-		r, err = h.api.Engine.Start(ctx, p.Start)
+		if r, err = h.api.Engine.Start(ctx, p.Start); p.WaitSeconds > 0 {
+			r.Waited = new(bool)
+		}
+		return r, nil, err
+	}
+	if p.Requester, err = requesterOf(ctx); err != nil {
 		return r, nil, err
 	}
 	children, err := h.children()
@@ -37,7 +42,7 @@ func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (r TurnStar
 		return r, nil, err
 	}
 	r, then, err := children.StartAndWait(ctx, p.Start, callerOf(ctx))
-	if err != nil {
+	if err != nil || then == nil {
 		return r, nil, err
 	}
 	return r, func(ctx context.Context) (TurnStartResult, error) {
@@ -99,8 +104,12 @@ func (h *Handlers) TurnAwait(ctx context.Context, p TurnAwaitParams) (TurnAwaitR
 	if err != nil {
 		return TurnAwaitResult{}, err
 	}
+	requester, err := requesterOf(ctx)
+	if err != nil {
+		return TurnAwaitResult{}, err
+	}
 	r, sent, err := children.Await(ctx, turns.Await{
-		OwnerThreadID: p.OwnerThreadID, TurnIDs: p.TurnIDs, TimeoutSeconds: p.TimeoutSeconds, WaitFor: p.WaitFor,
+		OwnerThreadID: p.OwnerThreadID, TurnIDs: p.TurnIDs, TimeoutSeconds: p.TimeoutSeconds, WaitFor: p.WaitFor, Requester: requester,
 	}, callerOf(ctx))
 	if sent != nil {
 		AfterSent(ctx, sent)
@@ -223,13 +232,16 @@ func (h *Handlers) TurnRead(ctx context.Context, p TurnReadParams) (TurnReadResu
 }
 
 // TurnListParams are the params of turn/list. ParentThreadID selects the child turns
-// of that thread; it does not go with ThreadID.
+// of that thread; it does not go with ThreadID. EndedBy selects the turns that were lost
+// with a restart, in the order of their ends, and AfterSeq those of them whose end is later.
 type TurnListParams struct {
 	ThreadID       string      `json:"thread_id,omitzero"`
 	ParentThreadID string      `json:"parent_thread_id,omitzero"`
 	State          turns.State `json:"state,omitzero"`
 	// Review selects the turns that wait for a review; pending is its only value.
-	Review turns.ReviewState `json:"review,omitzero"`
+	Review   turns.ReviewState `json:"review,omitzero"`
+	EndedBy  turns.EndedBy     `json:"ended_by,omitzero"`
+	AfterSeq *int64            `json:"after_seq,omitzero"`
 	Page
 	Extra
 }
@@ -256,6 +268,20 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if p.ThreadID != "" && p.ParentThreadID != "" {
 		return TurnListResult{}, Invalid("parent_thread_id", "invalid", "give either thread_id or parent_thread_id")
 	}
-	l, err := h.api.Reader.ListTurns(ctx, turns.Query{Within: h.api.members(ctx, nil), ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	if err := oneOf("ended_by", p.EndedBy, []turns.EndedBy{turns.EndedByRestart}); err != nil {
+		return TurnListResult{}, err
+	}
+	q := turns.Query{
+		Within: h.api.members(ctx, nil), ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review,
+		EndedBy: p.EndedBy, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
+	}
+	if p.AfterSeq != nil {
+		if q.AfterSeq = *p.AfterSeq; q.AfterSeq < 0 {
+			return TurnListResult{}, Invalid("after_seq", turns.ReasonRange, "a sequence is not negative")
+		} else if q.EndedBy == "" {
+			return TurnListResult{}, Invalid("after_seq", "invalid", "goes with ended_by only")
+		}
+	}
+	l, err := h.api.Reader.ListTurns(ctx, q)
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -31,7 +31,7 @@ func (k *Keyed) takeKey(method string, raw jsontext.Value) (key *ledger.Key, err
 
 type keyed interface {
 	takeKey(method string, raw jsontext.Value) (*ledger.Key, error)
-	ofRequester(ctx context.Context)
+	ofRequester(ctx context.Context) error
 }
 
 // canonicalOptions compare integers digit by digit, since two different ones

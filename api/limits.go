@@ -35,6 +35,7 @@ type Limits struct {
 	MaxDepth              int     `json:"max_depth"`
 	MaxInFlight           int     `json:"max_in_flight"`
 	MaxConnections        int     `json:"max_connections"`
+	MaxTokenConnections   int     `json:"max_connections_per_token"`
 	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
 	MaxItemBytes          int     `json:"max_item_bytes"`
 	MaxActiveTurns        int     `json:"max_active_turns"`
@@ -66,6 +67,7 @@ type Limits struct {
 	MaxFilterEntries      int     `json:"max_filter_entries"`
 	MaxIdempotencyKeyLen  int     `json:"max_idempotency_key_characters"`
 	MaxIdempotencyKeys    int     `json:"max_idempotency_keys"`
+	MaxKeysPerToken       int     `json:"max_idempotency_keys_per_token"`
 	IdempotencyKeySeconds float64 `json:"idempotency_key_seconds"`
 	TailBytes             int     `json:"tail_bytes"`
 	ReplayBytes           int     `json:"replay_bytes"`
@@ -112,12 +114,14 @@ type Limits struct {
 	MaxAwaitSeconds       float64 `json:"max_await_seconds"`
 	MaxAwaitedTurns       int     `json:"max_awaited_turns"`
 	MaxAwaiting           int     `json:"max_waiting_awaits"`
+	MaxAwaitingEach       int     `json:"max_waiting_awaits_per_token"`
 	MaxResultText         int     `json:"max_result_text_bytes"`
 	MaxResultsTogether    int     `json:"max_results_bytes"`
 	MaxContinuations      int     `json:"max_continuations"`
 	MaxReviewNote         int     `json:"max_review_note_bytes"`
 	MaxBridges            int     `json:"max_bridges"`
 	MaxBridgeTests        int     `json:"max_bridge_tests"`
+	MaxBridgeTargets      int     `json:"max_bridge_targets"`
 	MaxDeliverySubs       int     `json:"max_subscriptions"`
 	MaxMethods            int     `json:"max_subscription_methods"`
 	MaxReason             int     `json:"max_reason_bytes"`
@@ -156,12 +160,14 @@ func (l Limits) withDefaults() Limits {
 	l.InboxRetentionDays = cmp.Or(l.InboxRetentionDays, days(limits.InboxRetention.Default))
 	l.DedupeDays = cmp.Or(l.DedupeDays, days(limits.Dedupe.Default))
 	l.MaxLaneLagDays = cmp.Or(l.MaxLaneLagDays, days(limits.LaneLag.Default))
+	l.MaxTokenConnections = max(1, l.MaxConnections/8)
 	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.IntakeBytes = limits.IntakeBytes
 	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes
 	l.AgentMessageBytes, l.AgentSessions = limits.AgentMessageBytes, limits.AgentSessions
 	l.MaxIdempotencyKeys, l.IdempotencyKeySeconds = limits.IdempotencyKeys, limits.IdempotencyKeysFor.Seconds()
+	l.MaxKeysPerToken = limits.IdempotencyKeysPerToken
 	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
 	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
 	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
@@ -182,11 +188,11 @@ func (l Limits) withDefaults() Limits {
 	l.MaxWakesPerHour, l.MaxWakeChain = inbox.MaxWakesAnHour, inbox.MaxChain
 	l.MaxThreadLevels, l.MaxChildren, l.MaxChildrenBelow, l.MaxPrompts = threads.MaxLevel, turns.MaxChildren, turns.MaxUnendedBelow, turns.MaxPrompts
 	l.MaxChildTitle, l.MaxTurnWaitSeconds, l.MaxAwaitSeconds = turns.MaxTitle, turns.MaxWaitSeconds, turns.MaxAwaitSeconds
-	l.MaxAwaitedTurns, l.MaxAwaiting = turns.MaxAwaited, turns.MaxAwaiting
+	l.MaxAwaitedTurns, l.MaxAwaiting, l.MaxAwaitingEach = turns.MaxAwaited, turns.MaxAwaiting, turns.MaxAwaitingEach
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
 	l.MaxCursors, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxName, cursors.MaxText
 	l.MaxContinuations, l.MaxReviewNote = turns.MaxContinuations, turns.MaxNoteBytes
-	l.MaxBridges, l.MaxBridgeTests, l.MaxDeliverySubs = bridges.MaxBridges, bridges.MaxTests, bridges.MaxSubscriptions
+	l.MaxBridges, l.MaxBridgeTests, l.MaxBridgeTargets, l.MaxDeliverySubs = bridges.MaxBridges, bridges.MaxTests, bridges.MaxTargets, bridges.MaxSubscriptions
 	l.MaxMethods, l.MaxReason, l.MaxBacklog, l.MaxBacklogDays = bridges.MaxMethods, bridges.MaxNoteBytes, bridges.MaxBacklog, days(bridges.MaxBacklogAge)
 	l.MaxDeliveryText, l.MaxDeliveryEvent, l.MaxDeliveryTries = bridges.MaxTextBytes, bridges.MaxEventBytes, bridges.MaxTries
 	l.DeliveredDays, l.DeadDays = days(bridges.KeepDelivered), days(bridges.KeepDead)

@@ -43,6 +43,8 @@ var sentinels = []struct {
 	{Err: turns.ErrBusy, kind: KindThreadBusy},
 	{Err: turns.ErrQueueFull, kind: KindOverloaded},
 	{Err: turns.ErrOverloaded, kind: KindOverloaded},
+	{Err: turns.ErrAwaitsFull, kind: KindOverloaded},
+	{Err: turns.ErrAwaitShareFull, kind: KindOverloaded},
 	{Err: turns.ErrDraining, kind: KindUnavailable},
 	{Err: turns.ErrRuntimePaused, kind: KindUnavailable},
 	{Err: turns.ErrAgentNotFound, kind: KindAgentNotFound},
@@ -63,7 +65,7 @@ var sentinels = []struct {
 	{Err: cursors.ErrNotFound, kind: KindCursorNotFound},
 	{Err: cursors.ErrTooMany, kind: KindOverloaded},
 	{Err: cursors.ErrServers, kind: KindForbidden, field: "consumer_id", reason: "server_consumer"},
-	{Err: turns.ErrNotAlways, kind: KindForbidden, field: "option_id", reason: "role", role: tokens.RoleWork},
+	{Err: turns.ErrOnlyOnce, kind: KindForbidden, field: "option_id", reason: "role", role: tokens.RoleWork},
 	{Err: tokens.ErrNotFound, kind: KindTokenNotFound},
 	{Err: tokens.ErrTaken, kind: KindConflict, field: "name", reason: "taken"},
 	{Err: tokens.ErrTooMany, kind: KindOverloaded},
@@ -74,6 +76,7 @@ var sentinels = []struct {
 	{Err: bridges.ErrInUse, kind: KindConflict, field: "bridge_id", reason: "in_use"},
 	{Err: bridges.ErrMoved, kind: KindConflict, field: "subscription_id", reason: "moved"},
 	{Err: bridges.ErrConfigured, kind: KindConflict, field: "bridge_id", reason: "configured"},
+	{Err: bridges.ErrTarget, kind: KindForbidden, field: "target", reason: "target"},
 	{Err: bridges.ErrNoSecret, kind: KindConflict, field: "bridge_id", reason: "secret_missing"},
 	{Err: bridges.ErrNotHeld, kind: KindConflict, field: "subscription_id", reason: "not_held"},
 	{Err: bridges.ErrNothingToSend, kind: KindConflict, field: "delivery_id", reason: "nothing_to_send"},
@@ -130,7 +133,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		if errors.Is(err, s.Err) {
 			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))
 			e.Data.Field, e.Data.Reason, e.Data.Role = s.field, s.reason, s.role
-			if s.kind == KindOverloaded {
+			if s.kind == KindOverloaded || s.Err == turns.ErrDraining {
 				e.Data.RetryAfterMs = RetryAfterMs
 			}
 			return e

@@ -11,7 +11,7 @@ func (h *Handlers) methods() []Method {
 	return []Method{
 		define("initialize", "Returns who the server is, what it can do and all its limits. Optional, once per connection.", h.Initialize, ofServer, reading, agents(harmless), whenLimited(LimitAny), codes),
 		define("holon/status", "Returns what the server is doing and the position of its log.", h.HolonStatus, ofServer, reading, quick),
-		define("holon/pause", "Pauses the runtime: turns are accepted and queued, running ones continue, none starts. The pause survives a restart; with timeout_seconds it ends by itself.", h.HolonPause, ofServer, operating),
+		define("holon/pause", "Pauses the runtime: turns are accepted and queued, running ones continue, none starts. The pause survives a restart, unless its reason is stop; with timeout_seconds it ends by itself.", h.HolonPause, ofServer, operating),
 		define("holon/resume", "Ends the pause of the runtime.", h.HolonResume, ofServer, operating),
 		define("holon/logStream", "Returns lines of the server's own log: the newest, or those from a position on. With follow, further lines come as holon/log on this connection.", h.HolonLogStream, ofServer, operating, quick),
 		define("holon/logStream/stop", "Ends a holon/logStream with follow.", h.HolonLogStreamStop, ofServer, operating, quick),

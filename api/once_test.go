@@ -18,10 +18,13 @@ type answering struct {
 
 func (e *answering) Respond(_ context.Context, c turns.Respond) (turns.RespondResult, error) {
 	e.answers = append(e.answers, c)
+	if c.Once && c.OptionID != "once" {
+		return turns.RespondResult{}, turns.ErrOnlyOnce
+	}
 	return turns.RespondResult{}, nil
 }
 
-// An answer that holds for later questions too widens what an agent may do. It takes the
+// An option that may allow more than this once widens what an agent may do. It takes the
 // role work, also from the server's own user if the request carries a token.
 func TestATokenToAnswerWithAnswersForOnce(t *testing.T) {
 	a, _, _ := newFamily(t)
@@ -29,8 +32,9 @@ func TestATokenToAnswerWithAnswersForOnce(t *testing.T) {
 	a.Engine = e
 	const params = `{"item_id":"item_own","option_id":"ever"}`
 	for role, once := range map[tokens.Role]bool{respond: true, work: false, operate: false} {
-		if refused := useToken(t, a, Credential{Name: "phone", Role: role}, "item/respond", params); refused != nil {
-			t.Fatal(role, refused)
+		refused := useToken(t, a, Credential{Name: "phone", Role: role}, "item/respond", params)
+		if once != (refused != nil && refused.Data.Kind == KindForbidden && refused.Data.Field == "option_id" && refused.Data.Reason == "role" && refused.Data.Role == work) {
+			t.Errorf("%s: %+v", role, refused)
 		}
 		c := e.answers[len(e.answers)-1]
 		if c.Once != once || c.By != "token:phone" {

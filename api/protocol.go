@@ -69,7 +69,7 @@ var limitMeanings = []struct {
 }{
 	{LimitAny, "as for others; `agent/list` has no `last_error`"},
 	{LimitNarrowed, "has only the token's threads; others must not be named"},
-	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them; `signin/code` gives its threads, or some of them and of those below"},
+	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them, and `cursor/read` and `cursor/advance` also for its own of `restarts`; `signin/code` gives its threads, or some of them and of those below"},
 	{LimitRefused, "refused"},
 }
 

@@ -264,7 +264,10 @@ func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value
 		return p, &r
 	}
 	if s.keyed {
-		any(&p).(keyed).ofRequester(ctx)
+		if err := any(&p).(keyed).ofRequester(ctx); err != nil {
+			r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
+			return p, &r
+		}
 	}
 	if s.by != nil {
 		reflect.ValueOf(&p).Elem().FieldByIndex(s.by).SetString(string(clientOf(ctx)))

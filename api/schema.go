@@ -46,6 +46,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.Delivery]():        openEnum(turns.Injected, turns.DeliveryQueued),
 	reflect.TypeFor[turns.StepStatus]():      openEnum(turns.StepInProgress, turns.StepCompleted, turns.StepInterrupted, turns.StepFailed),
 	reflect.TypeFor[turns.Cause]():           openEnum(turns.CauseCrash, turns.CauseTransient, turns.CauseServer, turns.CauseLease, turns.CauseRequest, turns.CauseStep),
+	reflect.TypeFor[items.Format]():          openEnum(items.Formats...),
 	reflect.TypeFor[turns.ItemVerb]():        openEnum(turns.OpCreate, turns.OpAppend, turns.OpUpdate, turns.OpDelete),
 	reflect.TypeFor[turns.OnCrash]():         openEnum(turns.CrashInterrupt, turns.CrashRetry),
 	reflect.TypeFor[turns.AttentionPolicy](): openEnum(turns.Blocking, turns.Notify),

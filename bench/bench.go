@@ -57,6 +57,10 @@ type sizes struct {
 	besideStreams  int
 	besideCommands int // of each kind
 
+	sleepers       int // streams that do not read
+	sleeperEvents  int // usual events in their log
+	sleeperReplays int // of these, one after the other
+
 	largeDigests  int // of twenty items each, in the large inbox
 	largeItems    int // that are not grouped, besides these
 	inboxCalls    int // of each kind, on each inbox
@@ -79,6 +83,7 @@ var (
 		appendItems: 2000, streamItems: 1000, tailEvents: 20_000, flushEvents: 1000, replayEvents: 200_000,
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
+		sleepers: 4000, sleeperEvents: 5000, sleeperReplays: 200,
 		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64, owners: 1000,
 		deliveries: 300, idleSubscriptions: 10_000, idleBlocks: 12, idleItems: 200, hangBlocks: 8, hangTurns: 75,
 	}
@@ -86,6 +91,7 @@ var (
 		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
+		sleepers: 1000, sleeperEvents: 5000, sleeperReplays: 100,
 		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64, owners: 200,
 		deliveries: 100, idleSubscriptions: 10_000, idleBlocks: 8, idleItems: 200, hangBlocks: 4, hangTurns: 50,
 	}
@@ -110,6 +116,7 @@ var measures = []measure{
 	{"attempts", "appends in nested steps that are retried, against a plain turn's", measureAttempts},
 	{"collapse", "a stream without superseded events, against the whole, in events scanned", measureCollapse},
 	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
+	{"sleepers", "streams that do not read events of 1 MB: their memory, and others beside them", measureSleepers},
 	{"inbox", "inboxes: ingest, a large one, many that wait, a flood beside commands", measureInbox},
 	{"children", "background work: its end to the owner's wake, against a commit; many owners", measureChildren},
 	{"delivery", "deliveries to a receiver, idle subscriptions, a target that hangs, against plain posts and without", measureDelivery},

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/seed82539d15/holon/bench/baseline/sqlite"
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // tinySizes suffice to check that everything is measured.
@@ -21,6 +20,7 @@ var tinySizes = sizes{
 	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
 	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
+	sleepers: 20, sleeperEvents: 100, sleeperReplays: 3,
 	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2, owners: 5,
 	deliveries: 3, idleSubscriptions: 20, idleBlocks: 2, idleItems: 3, hangBlocks: 2, hangTurns: 5,
 }
@@ -28,9 +28,9 @@ var tinySizes = sizes{
 func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	holon := filepath.Join(t.TempDir(), "holon")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", holon, "../cmd/holon").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	holon, err := hosttest.Build(t.TempDir(), "./cmd/holon")
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := shortDir(t)
 	var progress bytes.Buffer
@@ -40,7 +40,7 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	}
 	want := []string{
 		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "latency-request", "roundtrip-1", "roundtrip-16",
-		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt",
+		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "sleepers-memory", "sleepers-live", "sleepers-replay",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
 		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told",

@@ -72,6 +72,14 @@ type Settings struct {
 	URL    string `json:"url,omitzero"`     // webhook
 	Server string `json:"server,omitzero"`  // ntfy; "" = https://ntfy.sh
 	APIURL string `json:"api_url,omitzero"` // github; "" = https://api.github.com
+	// Targets are those besides the bridge's own to which a token may subscribe that is
+	// limited to threads: ntfy, slack, github.
+	Targets []Target `json:"targets,omitzero"`
+}
+
+// Equal reports whether two bridges have the same settings.
+func (s Settings) Equal(o Settings) bool {
+	return s.URL == o.URL && s.Server == o.Server && s.APIURL == o.APIURL && slices.Equal(s.Targets, o.Targets)
 }
 
 // HiddenQuery is what reads show for the query of a URL: it may have a token.
@@ -142,7 +150,7 @@ func (b *Bridge) Event(by By) *BridgeEvent {
 // Clone returns a copy that can be changed.
 func (b *Bridge) Clone() *Bridge {
 	next := *b
-	next.FailedDays, next.Drops = slices.Clone(b.FailedDays), slices.Clone(b.Drops)
+	next.FailedDays, next.Drops, next.Targets = slices.Clone(b.FailedDays), slices.Clone(b.Drops), slices.Clone(b.Targets)
 	return &next
 }
 

@@ -27,15 +27,22 @@ var Kinds = []Kind{KindWebhook, KindNtfy, KindSlack, KindGitHub, KindCommand}
 // secrets. It may be used by many goroutines. Package bridges/kinds has one
 // implementation for each kind.
 type Channel interface {
-	// Send makes one attempt to deliver. It returns within the kind's own time
-	// limit, and soon after ctx is done.
+	// Send makes one attempt to deliver. It returns within Timeout, and soon after
+	// ctx is done. A Send that does not is no longer waited for: see package
+	// bridges/dispatch.
 	Send(ctx context.Context, o *Outgoing) Result
+	// Timeout is how long Send takes at most, besides the few seconds in which it
+	// ends what it has started.
+	Timeout() time.Duration
 	// Edits reports whether a message can be changed after it was posted. Other
 	// channels get the superseded deliveries in Envelope.Supersedes.
 	Edits() bool
 	// CheckTarget checks where a subscription wants to send. The error is a
 	// *turns.InvalidError that names the member, such as target.channel.
 	CheckTarget(t Target) error
+	// Own reports whether t is the bridge's own target: that of a subscription which
+	// names none.
+	Own(t Target) bool
 }
 
 // Target is where a bridge delivers to, by the members of its kind. The zero

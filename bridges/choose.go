@@ -34,6 +34,7 @@ type Body struct {
 	CompletedAt notify.Time    `json:"completed_at"`
 	Message     string         `json:"message"`
 	Reason      string         `json:"reason"`
+	StopReason  string         `json:"stop_reason"`
 	Error       *turns.Failure `json:"error"`
 	Usage       items.Raw      `json:"usage"`
 	Review      *struct {
@@ -119,11 +120,11 @@ func (s *Subscription) groupOf(e Event) On {
 
 var (
 	permissionRequest = []byte(`"permission_request"`)
-	question          = []byte(`"question"`)
+	askedQuestion     = []byte(`"question"`)
 )
 
 func mayBeQuestion(e Event) bool {
-	return e.Method == notify.ItemDeleted || bytes.Contains(e.Params, permissionRequest) || bytes.Contains(e.Params, question)
+	return e.Method == notify.ItemDeleted || bytes.Contains(e.Params, permissionRequest) || bytes.Contains(e.Params, askedQuestion)
 }
 
 // decodeBody decodes the body as far as the method has a known one.

@@ -69,6 +69,7 @@ type UpdateBridge struct {
 	URL      *string     `json:"url,omitzero"`
 	Server   *string     `json:"server,omitzero"`
 	APIURL   *string     `json:"api_url,omitzero"`
+	Targets  *[]Target   `json:"targets,omitzero"` // all of them
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -150,6 +151,7 @@ type CreateSubscription struct {
 	IncludeText    bool        `json:"include_text,omitzero"`
 	Order          Order       `json:"order,omitzero"` // "" = turn
 	By             By          `json:"-"`              // "" = ByClient
+	Limited        bool        `json:"-"`              // by a token that is limited to threads: see Settings.Targets
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -200,6 +202,7 @@ type UpdateSubscription struct {
 	IncludeText    *bool       `json:"include_text,omitzero"`
 	Order          *Order      `json:"order,omitzero"`
 	By             By          `json:"-"` // "" = ByClient
+	Limited        bool        `json:"-"` // as of CreateSubscription
 	Key            *ledger.Key `json:"-"`
 }
 

@@ -53,6 +53,7 @@ type Data struct {
 	Text           string         `json:"text,omitzero"` // with include_text: at most 16 KiB
 	Error          *turns.Failure `json:"error,omitzero"`
 	Reason         string         `json:"reason,omitzero"`
+	StopReason     string         `json:"stop_reason,omitzero"` // why the agent stopped: one line
 	Usage          jsontext.Value `json:"usage,omitzero"`
 	Method         string         `json:"method"` // of the event, such as "turn/completed"
 	Review         *Review        `json:"review,omitzero"`

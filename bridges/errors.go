@@ -16,7 +16,9 @@ var (
 	// ErrConfigured refuses the change of a bridge that is, or was, in the
 	// configuration.
 	ErrConfigured = errors.New("the bridge is of the configuration: change it there")
-	ErrNoSecret   = errors.New("the secrets of the bridge are missing: rotate them")
+	// ErrTarget refuses a target that a token which is limited to threads may not use.
+	ErrTarget   = errors.New("a token that is limited to threads sends to the bridge's own target and to those of its list targets")
+	ErrNoSecret = errors.New("the secrets of the bridge are missing: rotate them")
 	// ErrNotHeld refuses a skip of nothing.
 	ErrNotHeld = errors.New("nothing of the subscription is held")
 	// ErrTesting refuses a test while MaxTests others run.

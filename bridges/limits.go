@@ -22,6 +22,7 @@ const (
 	MaxTries       = 16       // attempts whose details are kept
 	MaxNoteBytes   = 400      // of a reason that a client gives
 	MaxMethods     = 32       // of a subscription
+	MaxTargets     = 100      // of Settings.Targets
 	MaxTests       = 8        // bridge/test at the same time: each may run a program
 
 	// MaxWait is the longest time for which a target can ask the server to wait.
@@ -52,6 +53,18 @@ const (
 	maxFailDays = 5   // days with failures and without a success, after which a bridge is disabled
 	spread      = 0.2 // retries of many deliveries do not come at once
 )
+
+// WaitFor returns how long to wait for a target that has asked for it so many times in a row;
+// asked is for how long, 0 = it did not say. A target that asks again and again for a moment
+// would otherwise be asked every second for ever, because waiting costs no attempt.
+func WaitFor(asked time.Duration, times int) time.Duration {
+	const unknown, most, steps = 30 * time.Second, 10 * time.Minute, 10
+	if asked <= 0 {
+		asked = unknown
+	}
+	grown := min(time.Second<<min(max(times-1, 0), steps), most)
+	return min(max(asked, grown), MaxWait)
+}
 
 // RetryAfter returns how long to wait after so many failed attempts; ok is false
 // if that was the last one. random is between 0 and 1.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -119,12 +120,12 @@ func (s *Subscription) entry(v items.Raw) jsontext.Value {
 // end fills in the end of a turn. That of a reviewed one is in the row of the turn.
 func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	b := c.Body
-	d.State, d.Error, d.Reason, d.Usage = b.State, b.Error, b.Reason, jsontext.Value(b.Usage)
+	d.State, d.Error, d.Reason, d.StopReason, d.Usage = b.State, b.Error, b.Reason, b.StopReason, jsontext.Value(b.Usage)
 	message := b.Message
 	if c.Method == notify.TurnReviewed {
 		d.Review, d.Reason = &Review{Verdict: b.Verdict, Note: oneLine(b.Note, MaxTextBytes)}, ""
 		if t != nil {
-			d.State, d.Error, d.Reason, message = t.State, t.Error, t.Reason, t.Message
+			d.State, d.Error, d.Reason, d.StopReason, message = t.State, t.Error, t.Reason, t.StopReason, t.Message
 			if t.Usage != nil {
 				d.Usage, _ = json.Marshal(t.Usage) // it came from JSON
 			}
@@ -135,7 +136,7 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 		failure.Message = cutText(Redact(sanitize.Plain(failure.Message)), MaxTitleBytes*5)
 		d.Error = &failure
 	}
-	d.Reason = oneLine(d.Reason, MaxTitleBytes)
+	d.Reason, d.StopReason = oneLine(d.Reason, MaxTitleBytes), oneLine(d.StopReason, MaxTitleBytes)
 	if s.IncludeText && d.State == turns.Completed {
 		d.Text = cutText(Redact(cutText(sanitize.Plain(message), 2*MaxTextBytes)), MaxTextBytes)
 	}
@@ -147,16 +148,12 @@ func questionOf(b *Body) *Question {
 	if err != nil {
 		return q // of a question that was withdrawn
 	}
-	switch c := content.(type) {
-	case items.PermissionRequest:
-		q.Title = c.Title
+	if c, ok := content.(items.PermissionRequest); ok {
 		for _, o := range c.Options {
 			q.Options = append(q.Options, Option{ID: o.OptionID, Label: oneLine(o.Name, MaxTitleBytes)})
 		}
-	case items.Question:
-		q.Title = c.Message
 	}
-	q.Title = oneLine(q.Title, MaxTitleBytes*5)
+	q.Title = oneLine(question.Phrase([]byte(b.Content)), MaxTitleBytes*5)
 	return q
 }
 

@@ -24,6 +24,18 @@ func TestRetriesAreSpread(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct {
+		asked time.Duration
+		times int
+		want  time.Duration
+	}{
+		{0, 1, 30 * time.Second}, {0, 6, 32 * time.Second}, {time.Second, 1, time.Second}, {time.Second, 0, time.Second}, {time.Second, 10, 512 * time.Second},
+		{time.Second, 1 << 40, 10 * time.Minute}, {time.Hour, 20, time.Hour}, {100 * time.Hour, 1, MaxWait},
+	} {
+		if got := WaitFor(c.asked, c.times); got != c.want {
+			t.Errorf("asked for %v, %d times in a row: %v, want %v", c.asked, c.times, got, c.want)
+		}
+	}
 	if wait, ok := RetryAfter(11, 0.5); ok {
 		t.Errorf("after 11 failures it is tried again after %v", wait)
 	}

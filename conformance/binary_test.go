@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // binary builds the command once for all tests of this package.
@@ -21,13 +22,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "holon")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
 	builtIn = dir
-	return path, nil
+	return hosttest.Build(dir, "./cmd/holon")
 })
 
 // builtIn is the folder of the binary, empty when none was built.

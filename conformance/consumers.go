@@ -54,6 +54,24 @@ func consumerChecks() []check {
 			f := p.refuse(c, -32005, "cursor_ahead", "cursor/advance", with(name, obj{"last_sequence": 1 << 52}))
 			p.mustHave(f, "the error", "data.first_seq", "data.latest_seq", "data.log_id")
 		}},
+		{id: "consumer.restarts", sentence: "The sequences of restarts are seqs for consumers that are people, and the consumer's own for others.", source: srcCursor, run: func(p *probe) {
+			c, other := p.http(), with(p.consumer(), obj{"stream_name": "restarts"})
+			person := with(other, obj{"consumer_id": "seen:" + other["consumer_id"].(string)})
+			p.call(c, "cursor/advance", with(other, obj{"last_sequence": 1 << 52}))
+			p.refuse(c, -32005, "cursor_ahead", "cursor/advance", with(person, obj{"last_sequence": 1 << 52}))
+			seq := p.thread(c, nil).num("seq")
+			p.call(c, "cursor/advance", with(person, obj{"last_sequence": seq}))
+			p.must(p.call(c, "cursor/read", person).obj("cursor").num("last_sequence") == seq, "the cursor is not at %v", seq)
+			p.call(c, "turn/list", obj{"ended_by": "restart", "after_seq": seq})
+		}},
+		{id: "consumer.key", sentence: "cursor/advance takes an idempotency key and does not keep it.", source: srcCursor, run: func(p *probe) {
+			c, name := p.http(), with(p.consumer(), obj{"idempotency_key": "the same"})
+			seq := p.thread(c, nil).num("seq")
+			for _, to := range []float64{seq - 1, seq - 1, seq} {
+				got := p.call(c, "cursor/advance", with(name, obj{"last_sequence": to})).obj("cursor")
+				p.must(got.num("last_sequence") == to, "the cursor is at %v, want %v", got.num("last_sequence"), to)
+			}
+		}},
 		{id: "consumer.reset", sentence: "A reset is the only way down; it and a deletion need a reason, and are events of the whole log that say who and why.", source: srcCursor, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.thread(d, nil)

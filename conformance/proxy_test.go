@@ -190,7 +190,7 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 			if strings.Contains(r.Header.Get("Authorization"), "holon_token_") {
 				r.Header.Del("Authorization")
 			}
-		}}, "token.*", []string{"token.console", "token.expires", "token.limited", "token.revoke", "token.role"}},
+		}}, "token.*", []string{"token.console", "token.expires", "token.limited", "token.revoke", "token.role", "token.targets"}},
 		"an undeclared field": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			return bytes.Replace(line, []byte(`"status":"completed"`), []byte(`"status":5`), 1)
 		}}, "schema.notifications", []string{"schema.notifications"}},

@@ -20,6 +20,20 @@ func runtimeChecks() []check {
 				d.event("holon/resumed")
 			})
 		}},
+		{id: "runtime.pause_to_stop", sentence: "A pause replaces one with the reason stop, and no other.", source: srcMethods, run: func(p *probe) {
+			p.later(func() { p.http().try("holon/resume", nil) })
+			d := p.duplex("")
+			d.opened()
+			for _, step := range []struct{ asked, message string }{
+				{"stop", "paused"}, {"stop", "already paused"}, {"lunch", "paused"}, {"stop", "already paused"}, {"tea", "already paused"},
+			} {
+				r := p.call(d, "holon/pause", obj{"reason": step.asked})
+				p.must(r.str("message") == step.message && r.str("state") == "paused", "a pause with the reason %s: %v", step.asked, r)
+				if step.message == "paused" {
+					d.event("holon/paused", "reason", step.asked)
+				}
+			}
+		}},
 		{id: "agent.list", sentence: "agent/list tells each agent's name, kind, state and what it can do.", source: srcMethods, run: func(p *probe) {
 			r := p.call(p.http(), "agent/list", nil)
 			p.mustHave(r, "agent/list", "agents", "latest_seq")

@@ -197,6 +197,29 @@ func tokenChecks() []check {
 				p.must(r.status == 403, "%s got status %d, want 403", path, r.status)
 			}
 		}},
+		{id: "token.targets", sentence: "A token that is limited to a thread subscribes to the targets of a bridge only: its own, and those of its list.", source: srcToken, run: func(p *probe) {
+			c := p.http()
+			own := p.thread(c, nil).str("thread_id")
+			t := p.token("operate", obj{"limited_to": []any{own}})
+			listed, other := obj{"topic": p.nonce("listed")}, obj{"topic": p.nonce("other")}
+			bridge, made := p.bridge(c, obj{"kind": "ntfy", "url": nil, "server": "https://localhost", "topic": p.nonce("own"), "targets": []any{listed}})
+			p.must(len(made.list("bridge.targets")) == 1, "the bridge is %s", encode(made))
+			params := func(target obj) obj {
+				return obj{"subscription_id": p.nonce("sub"), "bridge_id": bridge, "thread_id": own, "target": target}
+			}
+			f := t.forbid("target", "subscription/create", params(other))
+			p.must(f.str("data.field") == "target", "the error is %s", encode(f))
+			for _, target := range []obj{{}, listed} {
+				p.must(p.call(t, "subscription/create", params(target)).isTrue("created"), "no subscription to %v", target)
+			}
+			p.call(c, "subscription/create", params(other)) // the owner's
+			p.call(c, "bridge/update", obj{"bridge_id": bridge, "targets": []any{other}})
+			t.forbid("target", "subscription/create", params(listed))
+			p.must(p.call(t, "subscription/create", params(other)).isTrue("created"), "the new list does not count")
+			for _, targets := range [][]any{{obj{}}, {obj{"channel": "C1"}}, {nil}} {
+				p.refuse(c, -32602, "invalid_params", "bridge/update", obj{"bridge_id": bridge, "targets": targets})
+			}
+		}},
 		{id: "token.revoke", sentence: "Once a token is revoked it opens nothing, and its streams end.", source: srcToken, run: func(p *probe) {
 			c, t := p.http(), p.token("operate", nil)
 			p.must(p.peek(ask{verb: "GET", path: "/metrics", header: t.header()}).status == 200, "/metrics does not take a token for all threads")

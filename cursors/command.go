@@ -12,13 +12,14 @@ import (
 // *turns.InvalidError or ErrServers. A Service takes commands that were checked.
 
 // Advance confirms everything up to LastSequence. It is a real delivery if it has
-// a DeliveryID or a DeliveredAt.
+// a DeliveryID or a DeliveredAt. It keeps no idempotency key: a repetition succeeds
+// because the cursor is there already. It is also the most frequent command, and one
+// of every token.
 type Advance struct {
 	Name
 	LastSequence *int64      `json:"last_sequence"`
 	DeliveryID   string      `json:"delivery_id,omitzero"`
 	DeliveredAt  notify.Time `json:"delivered_at,omitzero"`
-	Key          *ledger.Key `json:"-"`
 }
 
 // Check trims and checks the command.

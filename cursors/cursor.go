@@ -22,6 +22,14 @@ const (
 // StreamEvents is the stream of the log's events: its sequences are seqs.
 const StreamEvents = "events"
 
+// SeenPrefix begins the ids of consumers that are people. Their cursors of StreamEvents say
+// what they have looked at, and that of StreamRestarts, which has no subject, up to which
+// seq they know the turns that ended with a restart.
+const (
+	SeenPrefix     = "seen:"
+	StreamRestarts = "restarts"
+)
+
 // ServerPrefix begins the ids of consumers that belong to the server. Clients can
 // only read their cursors.
 const ServerPrefix = "subscription:"
@@ -35,6 +43,12 @@ type Name struct {
 
 // OfServer reports whether the consumer belongs to the server.
 func (n Name) OfServer() bool { return strings.HasPrefix(n.ConsumerID, ServerPrefix) }
+
+// OfLog reports whether the sequences of the cursor are seqs of the log. Those of all other
+// cursors are the consumer's own.
+func (n Name) OfLog() bool {
+	return n.StreamName == StreamEvents || n.StreamName == StreamRestarts && strings.HasPrefix(n.ConsumerID, SeenPrefix)
+}
 
 // Cursor is how far a consumer has come. Where there is no row, Exists is false
 // and everything but the name is zero: nothing was delivered yet.

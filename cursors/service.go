@@ -45,7 +45,7 @@ func New(cfg Config) *Service {
 // Advance confirms what a consumer has handled. Errors: *NotMonotonicError,
 // *AheadError, ErrTooMany.
 func (s *Service) Advance(ctx context.Context, c Advance) (Result, error) {
-	return s.change(ctx, c.Name, c.Key, func(before Cursor, at turns.Position, now notify.Time, u *ledger.Unit) (Cursor, error) {
+	return s.change(ctx, c.Name, nil, func(before Cursor, at turns.Position, now notify.Time, u *ledger.Unit) (Cursor, error) {
 		if err := notAhead(before, *c.LastSequence, at); err != nil {
 			return before, err
 		}
@@ -139,7 +139,7 @@ func (s *Service) change(ctx context.Context, n Name, key *ledger.Key,
 
 // notAhead refuses a seq that no event has.
 func notAhead(c Cursor, to int64, at turns.Position) error {
-	if c.StreamName == StreamEvents && to > at.Latest {
+	if c.Name().OfLog() && to > at.Latest {
 		return &AheadError{At: at}
 	}
 	return nil

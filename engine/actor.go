@@ -72,16 +72,15 @@ func (a *actor) observe() *decision { return newDecision(a.e.rules, a.id, a.stat
 
 // lendSlot gives back the slot of the active turn once the log says that the
 // turn waits for a person or for child turns, or while its agent waits for child turns in
-// a call. In a drain, a turn that waits for child turns between two prompts is left to
-// the next server.
+// a call. In a drain, a turn that waits without a prompt is left to the next server.
 func (a *actor) lendSlot() {
 	act := a.state.active
 	switch {
 	case act == nil || a.dead != nil || a.held != nil || !act.mayLend():
-	case act.turn.WaitsForChildren() && a.e.pause.isDraining():
+	case act.betweenPrompts() && a.e.pause.isDraining():
 		a.slot.leave()
 	default:
-		a.slot.lend(act.turn.WaitsForPerson())
+		a.slot.lend(act.turn.WaitsForPerson() && !act.suspended())
 	}
 }
 

@@ -47,6 +47,10 @@ func (a agents) of(name string) *agent {
 	return &agent{}
 }
 
+// mayGoOn reports whether the agent may go on with a turn that has waited over a restart. A
+// worker never does: it gets attempts whole.
+func (g *agent) mayGoOn() bool { return g.remote == nil }
+
 // leases is the policy of an agent whose turns are claimed by workers.
 func (g *agent) leases() turns.LeasePolicy { return g.remote.Leases().WithDefaults() }
 

@@ -125,11 +125,12 @@ func (h *harness) emit(c *call, ops ...items.Op) {
 	}
 }
 
-// message opens an agent_message and returns its id.
+// message opens an agent_message, waits until it is written, and returns its id.
 func (h *harness) message(c *call, text string) string {
 	h.t.Helper()
 	id := items.NewID()
 	h.emit(c, items.Create{ItemID: id, Content: items.NewAgentMessage("")}, items.Append{ItemID: id, Text: text})
+	synctest.Wait()
 	return id
 }
 

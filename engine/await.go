@@ -19,7 +19,7 @@ import (
 // sent(true) is called; sent(false) says that the answer was not written. sent is nil if
 // nothing is to be told, or if err is not nil; otherwise it must be called once. caller is
 // the thread whose agent asks, "" = none; while the call waits, the caller's turn needs no
-// slot. Errors: *InvalidError, threads.ErrNotFound, ErrOverloaded, ctx's.
+// slot. Errors: *InvalidError, threads.ErrNotFound, ErrAwaitsFull, ErrAwaitShareFull, ctx's.
 func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (turns.AwaitResult, func(ok bool), error) {
 	if err := c.Check(); err != nil {
 		return turns.AwaitResult{}, nil, err
@@ -28,7 +28,7 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 	if c.TimeoutSeconds != nil {
 		seconds = *c.TimeoutSeconds
 	}
-	w := &await{owner: c.OwnerThreadID, ids: c.TurnIDs, all: c.WaitFor == turns.WaitAll, bell: make(chan struct{}, 1), shown: map[string]int64{}}
+	w := &await{requester: c.Requester, owner: c.OwnerThreadID, ids: c.TurnIDs, all: c.WaitFor == turns.WaitAll, bell: make(chan struct{}, 1), shown: map[string]int64{}}
 	if len(w.ids) == 0 {
 		ids, err := x.untoldOf(ctx, c.OwnerThreadID)
 		if err != nil {
@@ -183,14 +183,15 @@ func (x *Children) forget(w *await) {
 	}
 }
 
-// awaitTold acknowledges the ends that an answer has told.
+// awaitTold acknowledges the ends that an answer has told. That has happened, so it is recorded
+// also while the engine stops: the next server would tell them again.
 func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 	if k.a.defers(func(a *actor) { k.awaitTold(w, ends) }) {
 		return
 	}
 	defer k.look()
 	defer k.a.e.awaits.release(w)
-	if err := k.a.load(); err != nil || k.a.mayDecide() != nil || k.a.state.mustBeOpen() != nil {
+	if err := k.a.load(); err != nil || k.a.dead != nil || k.a.held != nil || k.a.state.mustBeOpen() != nil {
 		return // they are told again
 	}
 	d := k.a.decide()
@@ -201,7 +202,7 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 		return b.SettleLags()
 	})
 	if err == nil && !d.change.empty() {
-		_, err = k.a.commit(d)
+		_, err = k.a.append(d)
 	}
 	if err != nil {
 		k.a.e.log.Warn("ends that turn/await has told cannot be acknowledged, and are told again", zap.String("thread_id", k.a.id), zap.Error(err))
@@ -364,7 +365,8 @@ func isOpen(r ledger.Reader, threadID string) (bool, error) {
 
 // StartAndWait is Start for a request with wait_seconds. wait, which must be called
 // once, waits for the end of the turn; its sent is that of Await. caller is as in Await.
-// Errors: as of Start and Await.
+// If too many requests wait already, wait is nil: r says that it is not waited for, and
+// the turn is what it would be without wait_seconds. Errors: as of Start and Await.
 func (x *Children) StartAndWait(ctx context.Context, c turns.Start, caller string) (
 	r turns.StartResult, wait func(ctx context.Context) (turns.StartResult, func(ok bool), error), err error,
 ) {
@@ -373,8 +375,10 @@ func (x *Children) StartAndWait(ctx context.Context, c turns.Start, caller strin
 		return r, nil, err
 	}
 	// It is registered before the turn starts, so that nothing else tells its end.
-	w := newAwait(c.Parent, q.turnID)
-	if err := x.e.awaits.add(w); err != nil {
+	w := newAwait(c.Requester, c.Parent, q.turnID)
+	if x.e.awaits.add(w) != nil {
+		r, err = x.e.startRequest(ctx, q)
+		r.Waited = new(bool)
 		return r, nil, err
 	}
 	if r, err = x.e.startRequest(ctx, q); err != nil {
@@ -392,8 +396,8 @@ func (x *Children) StartAndWait(ctx context.Context, c turns.Start, caller strin
 	}, nil
 }
 
-func newAwait(parent *threads.Parent, turnID string) *await {
-	w := &await{ids: []string{turnID}, bell: make(chan struct{}, 1), shown: map[string]int64{}}
+func newAwait(requester ledger.Requester, parent *threads.Parent, turnID string) *await {
+	w := &await{requester: requester, ids: []string{turnID}, bell: make(chan struct{}, 1), shown: map[string]int64{}}
 	if parent != nil {
 		w.owner = parent.ThreadID
 	}

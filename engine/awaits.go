@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -20,7 +21,8 @@ type awaits struct {
 	mu       sync.Mutex
 	byTurn   map[string]map[*await]bool
 	byOwner  map[string]map[*await]bool
-	reserved map[reservation]int // how many answers
+	reserved map[reservation]int      // how many answers
+	shares   map[ledger.Requester]int // how many wait; without the owner
 }
 
 // reservation is an end that an answer tells the agent of an owner.
@@ -28,6 +30,8 @@ type reservation struct{ owner, turnID string }
 
 // await is one request that waits.
 type await struct {
+	requester ledger.Requester
+
 	owner string // "" = the request has none
 	ids   []string
 	all   bool             // it waits for all ends
@@ -44,17 +48,19 @@ type await struct {
 }
 
 func newAwaits() *awaits {
-	return &awaits{byTurn: map[string]map[*await]bool{}, byOwner: map[string]map[*await]bool{}, reserved: map[reservation]int{}}
+	return &awaits{byTurn: map[string]map[*await]bool{}, byOwner: map[string]map[*await]bool{}, reserved: map[reservation]int{}, shares: map[ledger.Requester]int{}}
 }
 
-// add registers a request. Errors: ErrOverloaded.
+// add registers a request. Errors: ErrAwaitShareFull, ErrAwaitsFull.
 func (t *awaits) add(w *await) error {
-	if t.n.Add(1) > turns.MaxAwaiting {
-		t.n.Add(-1)
-		return turns.ErrOverloaded
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	switch {
+	case w.requester != "" && t.shares[w.requester] >= turns.MaxAwaitingEach:
+		return turns.ErrAwaitShareFull
+	case t.n.Load() >= turns.MaxAwaiting:
+		return turns.ErrAwaitsFull
+	}
 	t.enter(w)
 	return nil
 }
@@ -62,6 +68,10 @@ func (t *awaits) add(w *await) error {
 // enter puts a request into the tables. The caller holds mu.
 func (t *awaits) enter(w *await) {
 	w.in = true
+	t.n.Add(1)
+	if w.requester != "" {
+		t.shares[w.requester]++
+	}
 	for _, id := range w.ids {
 		put(t.byTurn, id, w)
 	}
@@ -86,6 +96,11 @@ func (t *awaits) remove(w *await) {
 	}
 	w.in = false
 	t.n.Add(-1)
+	if w.requester != "" {
+		if t.shares[w.requester]--; t.shares[w.requester] == 0 {
+			delete(t.shares, w.requester)
+		}
+	}
 	drop := func(m map[string]map[*await]bool, key string) {
 		if delete(m[key], w); len(m[key]) == 0 {
 			delete(m, key)
@@ -111,10 +126,9 @@ func (t *awaits) rename(w *await, turnID string, parent *threads.Parent) {
 	if parent != nil {
 		w.owner = parent.ThreadID
 	}
-	t.n.Add(1) // without a check of the bound: the request was counted before
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.enter(w)
+	t.enter(w) // without a check of the bounds: the request was counted before
 }
 
 // changed signals the requests that wait for the turn. It does not block.

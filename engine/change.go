@@ -181,7 +181,7 @@ func (c *change) setTurn(row *turns.Turn) {
 		s.active = nil
 	case s.isActive(row.TurnID):
 		if row.Attempt != s.active.turn.Attempt {
-			s.active.spoke = false
+			s.active.spoke, s.active.hasOutput = false, false
 		}
 		s.active.turn = row
 	case row.State == turns.Queued:
@@ -216,7 +216,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 		c.next.newestItemID = itemID
 	}
 	if prev == nil && speaks(next.Type) && c.next.isActive(turnID) {
-		c.next.active.spoke = true
+		c.next.active.spoke, c.next.active.hasOutput = true, true
 	}
 	if i, ok := c.itemRowIndex(prev); ok {
 		c.rows.items[i] = next

@@ -133,7 +133,8 @@ func (c *checker) event(e event) {
 		}
 		c.threads[e.ThreadID] = threads.Apply(c.threads[e.ThreadID], e.header(), body)
 	case *turns.RuntimeEvent:
-		if (b.Type == "paused") == c.runtime.Paused {
+		paused := b.Type == "paused"
+		if paused == c.runtime.Paused && !(paused && c.runtime.ToStop() && b.Reason != turns.PausedToStop) {
 			c.errorf(e, "repeats")
 		}
 		c.runtime = *turns.ApplyRuntime(c.runtime, e.header(), body)

@@ -336,3 +336,27 @@ func TestTwoAwaits(t *testing.T) {
 		}},
 	})
 }
+
+// An answer that was written before the server stops has told its ends, also if their
+// acknowledgement waits for a commit when it stops.
+func TestStopKeepsWhatAnAnswerHasTold(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family("b")
+		child := h.child("a", "b", true)
+		work := h.next(h.agent)
+		h.done(work, "the answer")
+		_, sent := h.await(turns.Await{OwnerThreadID: "a", TurnIDs: []string{child.TurnID}})
+		release := h.hold(inThread("a"))
+		h.message(c, "slow")
+		synctest.Wait() // the owner's actor waits for the commit
+		sent(true)
+		time.AfterFunc(time.Second, release)
+		h.restart()
+		acked := bodies[inbox.Acked](h, notify.InboxAcked, "a")
+		if len(acked) != 1 || acked[0].By != inbox.ByAwait {
+			t.Errorf("acknowledged %+v", acked)
+		}
+		h.ended(c.TurnID)
+		h.idle(h.model)
+	})
+}

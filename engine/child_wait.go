@@ -159,7 +159,7 @@ func (w *turnWriter) waitFor(ids []string, out turns.Outcome) {
 	w.d.addEffect(detachWork{})
 }
 
-// look checks whether a turn that waits for child turns can continue, and whether new
+// look checks whether a turn that waits without a prompt can continue, and whether new
 // entries of the inbox wake the thread. Everything that may change the answer calls it,
 // and need not say what has changed.
 func (k *childKeeper) look() {
@@ -176,13 +176,13 @@ func (k *childKeeper) look() {
 	case act == nil:
 		k.a.startNext()
 		return
-	case !act.turn.WaitsForChildren() || act.stop != nil || act.work.starting > 0 || k.a.e.pause.isDraining():
+	case !act.betweenPrompts() || act.stop != nil || act.work.starting > 0 || k.a.e.pause.isDraining():
 		return
 	}
 	const tries = 5
 	for i := 1; ; i++ {
 		d := k.a.decide()
-		err := d.child.goOn()
+		err := d.goOn()
 		if err == nil && !d.change.empty() {
 			_, err = k.a.commit(d)
 		}
@@ -201,6 +201,15 @@ func (k *childKeeper) look() {
 			return
 		}
 	}
+}
+
+// goOn continues the active turn, which waits without a prompt. It adds nothing if the turn
+// must continue to wait.
+func (d *decision) goOn() error {
+	if d.active().suspended() {
+		return d.turn.goOnAfterRestart()
+	}
+	return d.child.goOn()
 }
 
 // goOn continues the active turn, which waits for child turns, with the next prompt, or

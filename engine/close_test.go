@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -51,6 +53,30 @@ func TestCloseSaysWhenTheThreadIsClosed(t *testing.T) {
 			if r, more := h.closeThread(k); r.State != threads.Closed || more != nil || r.Seq != closed.Seq {
 				t.Errorf("closed already: %+v", r)
 			}
+		}
+	})
+}
+
+// Earlier versions let ids begin with - or _. Such threads go on; new ones get no such id.
+func TestOldIDsOfThreadsStayUsable(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		for _, id := range []string{"-old", "_old"} {
+			persisttest.NewMaker(h.t, h.store, id).Start().Commit()
+			r, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: id})
+			if err != nil || r.Created || r.ThreadID != id {
+				t.Fatalf("%s: %+v, %v", id, r, err)
+			}
+			h.change(id, threads.VerbPause)
+		}
+		before := len(h.of(func(event) bool { return true }))
+		for _, id := range []string{"-new", "_new"} {
+			var bad *turns.InvalidError
+			if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: id, Key: key(id, "thread/start")}); !errors.As(err, &bad) || bad.Field != "thread_id" {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		if after := len(h.of(func(event) bool { return true })); after != before {
+			t.Errorf("%d events of threads that were refused", after-before)
 		}
 	})
 }

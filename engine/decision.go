@@ -23,6 +23,9 @@ type decision struct {
 	rules   *rules
 	change  *change
 	effects []effect
+	// unfinished says that further units belong to the command: the last one stores its key, so
+	// that a repetition after a crash in between does the rest.
+	unfinished bool
 
 	items itemWriter
 	steps stepWriter

@@ -7,17 +7,18 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Drain lets running turns continue for DrainAfter, then interrupts the rest and
-// waits DrainGrace for them. It interrupts turns that wait for a person, or begin
-// to, at once, because no answer will come. New turns are refused from now on,
-// queued ones stay queued. Turns of workers continue, and Drain does not wait for
-// them. It returns early when no other turn is active, or when ctx is done.
+// Drain lets running turns continue for DrainAfter. Then it gives up the attempts of those
+// that have a policy, for the next server to retry, interrupts the rest and waits
+// DrainGrace for them. Turns that wait for a person, or begin to, are left to the next
+// server at once: see leaveWaiting. New turns are refused from now on, queued ones stay
+// queued. Turns of workers continue, and Drain does not wait for them. It returns early
+// when no other turn is active, or when ctx is done.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.pause.drain()
 	e.workers.claims.close()
 
 	empty := e.gate.whenEmpty()
-	e.owners.eachActor((*actor).interruptWaiting)
+	e.owners.eachActor((*actor).leaveWaiting)
 	if waitFor(ctx, empty, e.rules.cfg.DrainAfter) {
 		return nil
 	}
@@ -30,22 +31,24 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return nil
 }
 
-// interruptWaiting interrupts a turn that waits for a person. A turn that waits for
-// its next attempt or for child turns, or is a worker's, is left to the next server.
-func (a *actor) interruptWaiting() {
+// leaveWaiting leaves a turn that waits, or is a worker's, to the next server. Nothing is
+// written about one that waits for a person, and its agent is told nothing: the next server
+// decides as after a kill, so that a stop in order loses no more than that.
+func (a *actor) leaveWaiting() {
 	act := a.state.active
 	if act != nil && act.work.exec != nil && act.work.exec.outlivesServer() {
 		a.slot.leave() // the drain does not wait for it, and the next server finds it
 		return
 	}
 	switch {
-	case a.defers((*actor).interruptWaiting) || act == nil:
-	case act.turn.WaitsForChildren():
+	case a.defers((*actor).leaveWaiting) || act == nil:
+	case act.betweenPrompts():
 		a.slot.leave() // the next server goes on with it
 	case act.waitsForAttempt():
 		a.slot.keep()
-	case act.waitsForPerson():
-		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
+	case act.waitsForPerson() && act.work.exec != nil:
+		act.work.leave()
+		a.slot.leave()
 	}
 }
 
@@ -57,16 +60,18 @@ func (a *actor) stopForDrain(within time.Duration) {
 	if act == nil || act.work.exec == nil || act.work.exec.outlivesServer() || a.dead != nil {
 		return
 	}
-	if act.stop != nil {
+	switch {
+	case act.waitsForPerson(): // since a moment ago
+		a.leaveWaiting()
+		return
+	case act.stop != nil:
 		act.work.stop(errTurnInterrupted, within)
 		return
 	}
 	d := a.observe()
-	if d.turn.giveUpWake() {
-		a.commitOutput(d)
-		return
+	if !d.turn.retryRestarted(turns.ServerStopping, true) {
+		d.turn.stop(d.turn.stoppedByServer(), within)
 	}
-	d.turn.stop(stop{state: turns.Interrupted, reason: "server stopping"}, within)
 	a.commitOutput(d)
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -85,32 +84,6 @@ func TestDrainShortensADeadlineThatRuns(t *testing.T) {
 			t.Errorf("the first reason was lost: %s", e)
 		}
 	})
-}
-
-func TestDrainEndsATurnThatWaitsForAPersonAtOnce(t *testing.T) {
-	for name, later := range map[string]time.Duration{"that waits already": 0, "that waits later": time.Second} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, setup{}, func(h *harness) {
-				c := h.prompt()
-				answers := make(chan turns.Answer, 1)
-				go func() {
-					time.Sleep(later)
-					a, _ := c.Ask(bg, permission(), turns.AskOptions{})
-					answers <- a
-				}()
-				synctest.Wait()
-				if d, err := h.drain(); err != nil || d != later {
-					t.Errorf("drained in %v: %v", d, err)
-				}
-				if a := <-answers; a.Status != items.StatusCancelled {
-					t.Errorf("the agent got %+v", a)
-				}
-				if e := h.ended(c.TurnID); e.Method != notify.TurnInterrupted || e.Reason != "server stopping" {
-					t.Errorf("ended: %s", e)
-				}
-			})
-		})
-	}
 }
 
 func TestDrainRefusesNewTurnsAndLetsRunningOnesBeServed(t *testing.T) {

@@ -61,13 +61,13 @@ func (supersedeWork) apply(a *actor) {
 
 // steerWork gives steered text to the executor of the active turn.
 type steerWork struct {
-	list   []injection
-	inject bool
+	list []injection
+	cut  bool // the prompt is being stopped
 }
 
 func (e steerWork) apply(a *actor) {
 	if exec := a.state.active.work.exec; exec != nil {
-		exec.steer(e.list, e.inject)
+		exec.steer(e.list, e.cut)
 	}
 }
 
@@ -76,7 +76,12 @@ type confirmSync struct{ done chan<- struct{} }
 
 func (e confirmSync) apply(*actor) { close(e.done) }
 
-// interruptWaiting interrupts a turn that begins to wait for a person in a drain.
-type interruptWaiting struct{}
+// leaveWaiting leaves a turn that begins to wait for a person in a drain to the next server.
+type leaveWaiting struct{}
 
-func (interruptWaiting) apply(a *actor) { a.in.post((*actor).interruptWaiting) }
+func (leaveWaiting) apply(a *actor) { a.in.post((*actor).leaveWaiting) }
+
+// lookAgain checks whether a turn that waits without a prompt can continue.
+type lookAgain struct{}
+
+func (lookAgain) apply(a *actor) { a.in.post(look) }

@@ -105,8 +105,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, in := range intakes {
 		in.stop()
 	}
+	e.owners.wait() // each says why its agent is let go
 	e.agentCancel(errAbandoned)
-	e.owners.wait()
 	stopped := make(chan struct{})
 	go func() {
 		e.prompts.Wait()
@@ -189,7 +189,7 @@ type Load struct {
 	Actors     int              // busy threads
 	Active     int              // turns that run
 	Waiting    int              // turns among Active that wait for a person
-	Parked     int              // turns among Active that have no slot because they, or their agents, wait for child turns
+	Parked     int              // turns among Active that have no slot because they, or their agents, wait for child turns, or since a restart for a person
 	Awaiting   int              // requests that wait for ends of turns
 	Slots      int              // slots that running turns have taken
 	Capacity   int              // slots in all

@@ -13,6 +13,10 @@ type executor interface {
 	// detach ends its connection with the turn without waiting for it. Detaching
 	// twice is fine.
 	detach()
+	// leave is detach for a turn that waits on when the server stops: the agent is told
+	// nothing, and nothing that it says from then on counts. One that outlives the server
+	// is not left.
+	leave()
 	// unattended reports whether no agent or worker is at work yet.
 	unattended() bool
 	// outlivesServer reports whether it continues when the server stops.
@@ -23,9 +27,9 @@ type executor interface {
 	overdueReason() string
 	// acceptsText reports whether it accepts steered text while it works.
 	acceptsText() bool
-	// steer delivers committed text if inject is set. Otherwise this text and all
-	// later text waits for the next prompt.
-	steer(list []injection, inject bool)
+	// steer delivers committed text. With cut, since the current prompt is being
+	// stopped, this text and all later text waits for the next prompt.
+	steer(list []injection, cut bool)
 }
 
 // work is the execution of the active turn.
@@ -40,6 +44,7 @@ type work struct {
 	hasChildren bool
 	starting    int
 	calls       *int // of the agent in this attempt that wait for child turns: how many
+	left        bool // the server stops, and the turn waits for a person: the next one decides
 }
 
 // detach detaches the executor, if there is one, because its prompt has ended for
@@ -52,6 +57,23 @@ func (w *work) detach() {
 		w.exec.detach()
 	}
 	w.exec, w.stopBy = nil, time.Time{}
+}
+
+// leave leaves the turn, which waits for a person, to the next server.
+func (w *work) leave() {
+	w.exec.leave()
+	w.exec, w.stopBy, w.left = nil, time.Time{}, true
+}
+
+// letGo ends the connection with the executor, because the engine has stopped. waits says that
+// the turn waits for a person: a full disk may have kept it from being left before. w may be
+// nil.
+func (w *work) letGo(waits bool) {
+	if waits && w.exec != nil && !w.exec.outlivesServer() {
+		w.leave()
+		return
+	}
+	w.detach()
 }
 
 // supersede detaches the executor because its attempt was superseded.

@@ -27,7 +27,7 @@ type gate struct {
 	mu          sync.Mutex
 	slots       int // taken or granted
 	running     int // turns that have a slot or have given theirs back
-	parked      int // those that have given theirs back because they wait for child turns
+	parked      int // those that have given theirs back and hold no process: they wait for child turns, or since a restart for a person
 	paused      bool
 	draining    bool
 	waiting     []string
@@ -87,8 +87,9 @@ func (g *gate) leave(threadID string) {
 }
 
 // lend gives back the slot of a turn that waits for a person or for child turns. It
-// reports false if maxWaiting turns wait for persons without a slot already: the turn
-// keeps its own, and its thread is woken when fewer do.
+// reports false if maxWaiting turns wait for persons without a slot already, each with a
+// process: the turn keeps its own, and its thread is woken when fewer do. forPerson says
+// that it is one of these.
 func (g *gate) lend(threadID string, forPerson bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,7 +198,7 @@ func (g *gate) state() (paused, draining bool) {
 }
 
 // load is how many turns run, how many slots they have, and how many have given theirs
-// back because they wait for child turns.
+// back and hold no process.
 func (g *gate) load() (running, slots, parked int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/notifytest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -55,6 +56,7 @@ type harness struct {
 
 	busyCall *call // of a test table
 	cursor   *notify.Cursor
+	frames   notifytest.Frames
 	seen     []event
 	mayFail  bool // agents of this test replace texts: see checker.replaces
 	lends    bool // turns of this test lend their slots and go on without: the log cannot show how many run
@@ -230,10 +232,10 @@ func (h *harness) pump() {
 		if err != nil {
 			h.t.Fatalf("read the log: %v", err)
 		}
-		if c.Len() == 0 {
+		if len(c) == 0 {
 			return
 		}
-		c.Each(func(seq int64, frame []byte) { h.seen = append(h.seen, parseEvent(h.t, seq, frame)) })
+		h.frames.Each(c, func(seq int64, frame []byte) { h.seen = append(h.seen, parseEvent(h.t, seq, frame)) })
 	}
 }
 

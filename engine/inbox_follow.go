@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -118,16 +119,13 @@ func (x *Inboxes) followed(ctx context.Context, s *inbox.Subscription, b *follow
 
 // followedBody is what an item says of an event.
 type followedBody struct {
-	TurnID  string         `json:"turn_id"`
-	Message string         `json:"message"`
-	State   turns.State    `json:"state"`
-	Reason  string         `json:"reason"`
-	Error   *turns.Failure `json:"error"`
-	Content struct {
-		Type  items.Kind `json:"type"`
-		Title string     `json:"title"`
-		Text  string     `json:"message"`
-	} `json:"content"`
+	TurnID      string             `json:"turn_id"`
+	Message     string             `json:"message"`
+	State       turns.State        `json:"state"`
+	Reason      string             `json:"reason"`
+	Stopped     string             `json:"stop_reason"`
+	Error       *turns.Failure     `json:"error"`
+	Content     items.Raw          `json:"content"`
 	Status      items.Status       `json:"status"`
 	Review      *turns.ReviewAsked `json:"review"`
 	Verdict     turns.ReviewState  `json:"verdict"`
@@ -165,7 +163,7 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 		if t != nil {
 			it.Chain = t.Chain + 1
 			if e.Method == notify.TurnReviewed && t.State.Ended() {
-				b.Message = t.Message
+				b.Message, b.Stopped = t.Message, t.StopReason
 			}
 		}
 	}
@@ -177,7 +175,7 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 func (b *followedBody) summary(e *follow.Event) string {
 	switch e.Method {
 	case notify.TurnCompleted:
-		return sentence(fmt.Sprintf("a turn of %s completed", e.ThreadID), b.Message)
+		return sentence(fmt.Sprintf("a turn of %s %s", e.ThreadID, b.completed()), b.Message)
 	case notify.TurnFailed:
 		why := b.Message
 		if b.Error != nil {
@@ -187,18 +185,24 @@ func (b *followedBody) summary(e *follow.Event) string {
 	case notify.TurnInterrupted:
 		return sentence(fmt.Sprintf("a turn of %s was interrupted", e.ThreadID), b.Reason)
 	case notify.TurnReviewed:
-		return sentence(fmt.Sprintf("a turn of %s %s, %s in a review", e.ThreadID, ended[b.State], b.Verdict), cmp.Or(b.Note, b.Message))
-	case notify.ItemCreated:
-		text := b.Content.Title
-		if text == "" {
-			text = b.Content.Text
+		end := "failed"
+		if b.State == turns.Completed {
+			end = b.completed()
 		}
-		return fmt.Sprintf("%s asks: %s", e.ThreadID, text)
+		return sentence(fmt.Sprintf("a turn of %s %s, %s in a review", e.ThreadID, end, b.Verdict), cmp.Or(b.Note, b.Message))
+	case notify.ItemCreated:
+		return fmt.Sprintf("%s asks: %s", e.ThreadID, question.Phrase([]byte(b.Content)))
 	}
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
 }
 
-var ended = map[turns.State]string{turns.Completed: "completed", turns.Failed: "failed"}
+// completed says how a turn ended that has completed.
+func (b *followedBody) completed() string {
+	if turns.StopsEarly(b.Stopped) {
+		return turns.EarlyStop(b.Stopped)
+	}
+	return "completed"
+}
 
 // sentence is what happened, and why or with which words if there are any.
 func sentence(what, words string) string {

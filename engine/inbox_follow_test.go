@@ -96,6 +96,31 @@ func TestEndWithoutWordsIsOneShortSentence(t *testing.T) {
 	})
 }
 
+func TestFollowersAreToldThatATurnStoppedEarly(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "puppet")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		for _, review := range []turns.ReviewPolicy{turns.ReviewNone, turns.ReviewAlways} {
+			r := h.startWith(turns.Start{ThreadID: "b", Review: review})
+			h.next(h.agent).out <- turns.Outcome{State: turns.Completed, StopReason: "max\ntokens"}
+			h.ended(r.TurnID)
+			if review == turns.ReviewAlways {
+				h.review(r.TurnID, turns.Approved)
+			}
+		}
+		synctest.Wait()
+		var got []string
+		for _, r := range bodies[inbox.Received](h, notify.InboxReceived, "a") {
+			got = append(got, r.Summary)
+		}
+		want := []string{"a turn of b stopped early (max tokens)", "a turn of b stopped early (max tokens), approved in a review: note: approved"}
+		if !slices.Equal(got, want) {
+			t.Errorf("received %q, want %q", got, want)
+		}
+	})
+}
+
 // fillAfter lets so many more units be stored; then the disk is full.
 func (h *harness) fillAfter(units int) {
 	var left atomic.Int64

@@ -40,13 +40,9 @@ type InboxRows interface {
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
 }
 
-// hasSpoken reports whether the agent has made an item in the live attempt of a turn,
-// since it was told entries if it was.
-func (r *rules) hasSpoken(t *turns.Turn, box *inbox.Inbox) (spoke bool, err error) {
-	since := t.CreatedSeq
-	if box.ToldTurn == t.TurnID {
-		since = max(since, box.ToldSeq)
-	}
+// lastWord is the seq of the newest item that the agent has made in the live attempt of a
+// turn, 0 without one.
+func (r *rules) lastWord(t *turns.Turn) (seq int64, err error) {
 	var kinds []any
 	for _, k := range items.Kinds {
 		if speaks(k) {
@@ -55,14 +51,14 @@ func (r *rules) hasSpoken(t *turns.Turn, box *inbox.Inbox) (spoke bool, err erro
 	}
 	err = r.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
 		return rd.Scan(ledger.Range{
-			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: since, Live: turns.SupersededItems,
+			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
 			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}, {Column: "type", Values: kinds}}, First: 1,
-		}, func(ledger.Values) error {
-			spoke = true
+		}, func(v ledger.Values) error {
+			seq = v.Int(0)
 			return ledger.ErrEnough
 		})
 	})
-	return spoke, err
+	return seq, err
 }
 
 // oneByOne is a Reader whose every call has a snapshot of its own. The rows of a

@@ -173,18 +173,22 @@ func (r *rules) payloads(list []*inbox.Entry) (map[int64]*inbox.Received, error)
 	return r.inboxes.Payloads(context.Background(), seqs)
 }
 
-// turnEnds follows the end of the active turn: what it was told is acknowledged,
-// or new again if the agent has said nothing.
+// turnEnds follows the end of the active turn, which decides about every entry that it was
+// told: those told before its agent's last word are acknowledged if it has completed, those
+// told after it are new again.
 func (w *inboxWriter) turnEnds(end turns.State) {
 	act, box := w.d.active(), w.d.next().inbox
-	if box == nil || !act.turn.Wake && box.ToldTurn != act.turn.TurnID {
+	if box == nil || box.UnackedEntries == 0 {
 		return
 	}
 	var err error
-	switch {
-	case !act.spoke:
-		err = w.book().Untell(act.turn.TurnID, act.turn.Wake)
-	case end == turns.Completed && w.settings().Ack == inbox.AckTurnEnd:
+	if !act.spoke {
+		var word int64
+		if word, err = w.d.rules.lastWord(act.turn); err == nil {
+			err = w.book().Untell(act.turn.TurnID, act.turn.Wake, word)
+		}
+	}
+	if err == nil && end == turns.Completed && w.settings().Ack == inbox.AckTurnEnd {
 		if err = w.book().AckTold(act.turn.TurnID); err == nil {
 			err = w.book().SettleLags()
 		}
@@ -203,11 +207,4 @@ func (w *inboxWriter) threadCloses() {
 	if err := w.book().Close(); err != nil && w.d.change.err == nil {
 		w.d.change.err = err
 	}
-}
-
-// giveUpWake gives up the attempt of a wake, because the server stops: the next
-// server continues it. It reports false for other turns, and if the policy allows
-// no further attempt.
-func (w *turnWriter) giveUpWake() bool {
-	return w.d.active().turn.Wake && w.retry(turns.CauseServer, "server stopping")
 }

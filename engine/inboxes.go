@@ -8,6 +8,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -80,16 +81,28 @@ func (x *Inboxes) Policy(agent string, set inbox.Policy) inbox.Policy {
 	return x.e.rules.agents.of(agent).inboxSettings(set).Policy()
 }
 
-// Ack acknowledges exactly what entries show. Errors: inbox.ErrEntryNotFound,
-// inbox.ErrEntryExpired.
+// Ack acknowledges exactly what entries show, in several units if they are many: others write
+// between them. A crash or an error between two units leaves what the first has acknowledged.
+// The same command again does the rest, and its answer counts only that. Errors:
+// inbox.ErrEntryNotFound, inbox.ErrEntryExpired.
 func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, turns.By(c.By), func(b *inbox.Book) (inbox.AckResult, error) {
-		r, err := b.Ack(c)
-		if err == nil {
-			err = b.SettleLags()
+	sum := inbox.AckResult{RemainderEntryIDs: []notify.ID{}}
+	for {
+		r, err := inboxDecision(ctx, x, c.ThreadID, c.Key, turns.By(c.By), func(d *decision, b *inbox.Book) (inbox.AckResult, error) {
+			r, err := b.Ack(c)
+			if err == nil {
+				err = b.SettleLags()
+			}
+			r.Add(sum)
+			d.unfinished = r.Next != 0
+			return r, err
+		})
+		if err != nil || r.Next == 0 {
+			return r, err
 		}
-		return r, err
-	})
+		sum, c.After = r, r.Next
+		ctx = context.WithoutCancel(ctx) // what has begun is finished, also if the client hangs up
+	}
 }
 
 // Flush flushes one digest, or all. Errors: inbox.ErrDigestNotFound.

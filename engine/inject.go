@@ -24,16 +24,17 @@ type injection struct {
 }
 
 // injector delivers the texts steered to a prompt to its agent, one at a time and
-// in order, as long as the agent accepts them. The first that it does not accept,
-// and all later ones, are the turn's next prompt. Delivered texts are reported to
-// the actor through the intake, before the prompt's end, so that none is delivered
-// twice or lost.
+// in order, as long as the agent accepts them. Texts that come before the agent says
+// that it accepts any wait until it does. The first that it does not accept, and all
+// later ones, are the turn's next prompt. Delivered texts are reported to the actor
+// through the intake, before the prompt's end, so that none is delivered twice or
+// lost.
 type injector struct {
 	mu      sync.Mutex
-	f       turns.Injector
-	waiting []injection   // bounded by MaxQueue
-	busy    chan struct{} // closed when the goroutine that injects has ended; nil if there is none
-	over    bool          // nothing is injected any more
+	f       turns.Injector // nil before the agent accepts text, and when it no longer does
+	waiting []injection    // bounded by MaxQueue
+	busy    chan struct{}  // closed when the goroutine that injects has ended; nil if there is none
+	over    bool           // nothing is injected any more
 }
 
 // OnSteer implements Sink.
@@ -41,6 +42,7 @@ func (r *run) OnSteer(f turns.Injector) {
 	r.inject.mu.Lock()
 	defer r.inject.mu.Unlock()
 	r.inject.f = f
+	r.injectWaiting()
 }
 
 // acceptsText implements executor: whether steered text can be injected now.
@@ -56,17 +58,23 @@ func (r *run) acceptsText() bool {
 // queueInjections queues committed texts for the agent. It does not block. Text
 // that comes too late stays among the turn's steers.
 func (r *run) queueInjections(list []injection) {
+	r.inject.mu.Lock()
+	defer r.inject.mu.Unlock()
+	if !r.inject.over {
+		r.inject.waiting = append(r.inject.waiting, list...)
+		r.injectWaiting()
+	}
+}
+
+// injectWaiting starts to inject the queued texts, if there are any and the agent
+// accepts them. The injector is locked.
+func (r *run) injectWaiting() {
 	in := &r.inject
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.over {
+	if in.f == nil || in.over || in.busy != nil || len(in.waiting) == 0 {
 		return
 	}
-	in.waiting = append(in.waiting, list...)
-	if in.busy == nil {
-		in.busy = make(chan struct{})
-		r.a.e.prompts.Go(r.injectQueued)
-	}
+	in.busy = make(chan struct{})
+	r.a.e.prompts.Go(r.injectQueued)
 }
 
 // injectQueued injects the queued texts, until one is not accepted.

@@ -125,10 +125,52 @@ func TestTextThatTheAgentDoesNotTakeIsTheNextPromptAndSoIsWhatFollows(t *testing
 	}
 }
 
+func TestTextThatComesWhileAPromptBeginsIsInjectedOnceTheAgentTakesText(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		var ids []string
+		for _, s := range []string{"one", "two"} {
+			r := h.steer(c.TurnID, s, false)
+			if r.Delivery != turns.DeliveryQueued {
+				t.Errorf("%s is %s", s, r.Delivery)
+			}
+			ids = append(ids, r.ItemIDs...)
+		}
+		hand := c.onSteer()
+		three := h.steer(c.TurnID, "three", false)
+		if three.Delivery != turns.Injected {
+			t.Errorf("three is %s", three.Delivery)
+		}
+		for _, want := range []string{"one", "two", "three"} {
+			synctest.Wait()
+			if len(hand.calls) != 1 {
+				t.Fatalf("%d texts at once, while %q is next", len(hand.calls), want)
+			}
+			one := <-hand.calls
+			if one.text != want {
+				t.Errorf("injected %q, want %q", one.text, want)
+			}
+			one.answer <- nil
+		}
+		for i, s := range h.statuses(append(ids, three.ItemIDs...)) {
+			if s != items.StatusCompleted {
+				t.Errorf("text %d is %s", i, s)
+			}
+		}
+		c.end(turns.Completed)
+		if e := h.ended(c.TurnID); e.Method != notify.TurnCompleted || len(e.Undelivered) != 0 {
+			t.Errorf("ended: %s", e)
+		}
+		h.idle(h.agent)
+	})
+}
+
 func TestTextNeverOvertakesTextThatWaitsForTheNextPrompt(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
 		h.steer(c.TurnID, "one", false)
+		c.OnSteer(func(context.Context, items.UserMessage) error { return turns.ErrNotInjected })
+		synctest.Wait()
 		hand := c.onSteer()
 		if r := h.steer(c.TurnID, "two", false); r.Delivery != turns.DeliveryQueued {
 			t.Errorf("two is %s", r.Delivery)

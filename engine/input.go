@@ -10,7 +10,7 @@ import (
 
 // readInput reads the user messages of a turn: all of them or, if the turn went on
 // after it had waited for child turns, those since. What an earlier attempt was told of
-// child turns is left out: each attempt is told anew.
+// child turns, or of answers, is left out.
 func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
 	rows, err := r.log.Input(context.Background(), t.TurnID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
 		if err != nil {
 			return nil, err
 		}
-		if listsChildren(content) && row.Attempt < t.Attempt {
+		if ofItsAttempt(content) && row.Attempt < t.Attempt {
 			continue
 		}
 		list = append(list, &openItem{row: row, content: content})
@@ -33,25 +33,26 @@ func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
 	return list, nil
 }
 
-// listsChildren reports whether a user message lists the child turns of earlier
-// attempts with their states.
-func listsChildren(c items.Content) bool {
+// ofItsAttempt reports whether a user message tells what only its own attempt must know:
+// the child turns of earlier attempts with their states, or answers after a restart.
+func ofItsAttempt(c items.Content) bool {
 	m, ok := c.(items.UserMessage)
-	return ok && m.Origin == items.OriginWake && len(m.Entries) == 0
+	return ok && (m.Origin == items.OriginWake && len(m.Entries) == 0 || m.Origin == items.OriginResume)
 }
 
-// addInput adds user messages to a turn. They are never superseded. steeredBy is who has
+// addInput adds user messages to a turn. They are never superseded. A message of the engine
+// may be too large for an item: then the log has less of it than the agent. steeredBy is who has
 // steered them; "" = they are not steered: the events of the turn say who asked for it.
 func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status, steeredBy turns.By) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
-		raw, err := items.Encode(m)
+		raw, cut, total, err := items.Fit(m, w.d.rules.cfg.MaxItemBytes)
 		if err != nil && w.d.change.err == nil {
 			w.d.change.err = err
 		}
 		id := items.NewID()
 		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, scope{attempt: attempt}, &items.Created{
-			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage, RequestedBy: requestedBy(steeredBy),
+			ItemID: id, Type: "created", Status: status, Content: raw, Truncated: cut, TotalBytes: total, Kind: items.KindUserMessage, RequestedBy: requestedBy(steeredBy),
 		}))
 	}
 	return rows

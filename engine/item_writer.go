@@ -13,7 +13,10 @@ import (
 
 // itemWriter adds the events of items: those of agents and workers, questions,
 // and user messages.
-type itemWriter struct{ d *decision }
+type itemWriter struct {
+	d            *decision
+	cancelReason string // of questions that end unanswered
+}
 
 func (w *itemWriter) create(op items.Create) error {
 	act, cfg := w.d.active(), w.d.rules.cfg
@@ -186,7 +189,7 @@ func (w *itemWriter) closeItems(status items.Status) (undelivered []string) {
 // closeItem ends an item because its turn or try ends.
 func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 	if o.row.Type.IsQuestion() {
-		w.resolve(o, cancelled, "")
+		w.resolve(o, w.cancelled(), "")
 		return
 	}
 	_ = w.addUpdated(o, status)

@@ -11,9 +11,12 @@ func keyed[R any, P ledger.Result[R]](a *actor, key *ledger.Key, f func(d *decis
 		d = a.decide()
 		r, err := f(d)
 		return &d.change.unit, r, err
-	}, func(*ledger.Unit) (ledger.Receipt, error) {
+	}, func(u *ledger.Unit) (ledger.Receipt, error) {
 		d.change.flushDelta() // otherwise a unit that has only text would look empty
-		if d.change.empty() && key == nil {
+		if d.unfinished {
+			u.Key, u.Result, u.Holes = nil, nil, nil
+		}
+		if d.change.empty() && u.Key == nil {
 			a.enact(d) // text beyond an item's bound makes no event but changes the state
 			return ledger.Receipt{Last: a.state.thread.LatestSeq}, nil
 		}

@@ -29,16 +29,25 @@ func (a *actor) load() error {
 	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
 		return err
 	}
-	if act := s.active; act != nil && s.inbox != nil && (act.turn.Wake || s.inbox.ToldTurn == act.turn.TurnID) {
-		if act.spoke, err = a.e.rules.hasSpoken(act.turn, s.inbox); err != nil {
+	if act := s.active; act != nil {
+		word, err := a.e.rules.lastWord(act.turn)
+		if err != nil {
 			return err
 		}
+		told := int64(0)
+		if s.inbox != nil && s.inbox.ToldTurn == act.turn.TurnID {
+			told = s.inbox.ToldSeq
+		}
+		act.spoke, act.hasOutput = word > told, word > 0
 	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work
 		a.work.hasChildren = true // as far as is known: the rows say
-		if act := s.active; act.turn.WaitsForChildren() {
+		if s.active.turn.WaitsForPerson() {
+			s.active.clock.wait(true)
+		}
+		if act := s.active; act.betweenPrompts() {
 			act.clock.wait(true)
 			if !a.recovering {
 				a.slot.hold() // Recover has taken the slot
@@ -77,7 +86,7 @@ func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
 			if it.Status.Open() {
 				s.active.addLoaded(it, content, cfg.MaxItemBytes)
 			}
-		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil && !listsChildren(content):
+		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil && !ofItsAttempt(content):
 			s.setInput(it.TurnID, append(s.queued(it.TurnID).input, &openItem{row: it, content: content}))
 		}
 	}
@@ -94,6 +103,9 @@ func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes
 		span = act.tries.live[it.Step]
 	}
 	o := newOpenItem(it, span, content, maxBytes)
+	if it.Truncated && o.text == nil { // a text counts itself what was cut
+		o.cut = it.TotalBytes
+	}
 	act.open.add(o)
 	if o.isInput() {
 		act.steers = append(act.steers, it.ItemID)

@@ -33,7 +33,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 	for {
 		if l.in.isStopped() {
 			a.stopped = true
-			a.work.detach()
+			a.work.letGo(a.state.active != nil && a.state.active.waitsForPerson())
 			for l.runCommand() || l.takeArrivals() { // each is refused
 			}
 			return true

@@ -51,12 +51,15 @@ func (t rapidTB) Logf(f string, a ...any)   { t.rt.Logf(f, a...) }
 func (t rapidTB) Failed() bool              { return t.rt.Failed() }
 
 func TestWhateverClientsAndAgentsDo(t *testing.T) {
+	outlived := 0
+	defer func() { t.Logf("%d questions have outlived the server", outlived) }()
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline
 			moves := rapid.SliceOfN(rapid.Custom(drawMove), 1, 25)
 			phases := rapid.SliceOfN(rapid.SliceOfN(moves, 1, 4), 1, 3).Draw(rt, "phases")
-			crashAfter := make([]time.Duration, len(phases))
+			crashAfter, drains := make([]time.Duration, len(phases)), make([]time.Duration, len(phases))
 			for i := range crashAfter {
+				drains[i] = time.Duration(rapid.SampledFrom([]int{0, 0, 100, 4000, 20000}).Draw(rt, "drains for")) * time.Millisecond
 				crashAfter[i] = time.Duration(rapid.IntRange(0, 5000).Draw(rt, "crash after")) * time.Millisecond
 			}
 			w := newWorld()
@@ -65,10 +68,11 @@ func TestWhateverClientsAndAgentsDo(t *testing.T) {
 				agents: []turns.Agent{random{w}},
 			})
 			defer w.h.close()
-			w.play(phases, crashAfter)
+			w.play(phases, crashAfter, drains)
 			w.settle()
 			w.check()
 			w.h.check()
+			outlived += w.outlived
 		})
 	})
 }
@@ -94,7 +98,7 @@ func TestGateHoldsNothingAfterThousandsOfCommands(t *testing.T) {
 			cfg:    engine.Config{MaxActiveTurns: 2, MaxQueue: 10, DefaultAgent: "random"},
 			agents: []turns.Agent{random{w}},
 		})
-		w.play([][][]move{clients}, nil)
+		w.play([][][]move{clients}, nil, nil)
 		w.settle() // reads the gate
 		w.check()
 		w.h.check()

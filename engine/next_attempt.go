@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -12,18 +14,35 @@ import (
 // marker, and the next attempt begins with its wait. Otherwise it adds nothing and
 // reports false; the caller ends the turn.
 func (w *turnWriter) retry(c turns.Cause, message string) bool {
+	return w.retryWith(turns.RewindEvent{Reason: c, Message: message})
+}
+
+// retryRestarted is retry because the server has ended, or ends. uncounted says that this
+// is not the turn's fault, so that the attempt does not count against max_attempts.
+// Restarts in a row in which the agent says nothing are bounded nevertheless.
+func (w *turnWriter) retryRestarted(message string, uncounted bool) bool {
+	marker := turns.RewindEvent{Reason: turns.CauseServer, Message: message, Uncounted: uncounted}
+	if act := w.d.active(); !act.hasOutput {
+		marker.SilentRestarts = act.turn.SilentRestarts + 1
+	}
+	return !w.d.active().silentTooOften() && w.retryWith(marker)
+}
+
+// retryWith is retry with this marker, which has at least a reason.
+func (w *turnWriter) retryWith(marker turns.RewindEvent) bool {
 	act, row := w.d.active(), w.d.active().turn
 	p := w.d.agent().retryPolicy(row.Retry)
-	if act.stop != nil || p.OnCrash != turns.CrashRetry || row.Attempt >= p.MaxAttempts || w.d.change.root() == nil {
+	spent := !marker.Uncounted && row.Attempt-row.Uncounted >= p.MaxAttempts
+	if act.stop != nil || p.OnCrash != turns.CrashRetry || spent || w.d.change.root() == nil {
 		return false
 	}
-	message = cutText(message)
+	marker.Message, marker.UsedMs, marker.Usage = cutText(marker.Message), w.usedMs(), act.usage
 	w.d.steps.endOpenItems("")
-	w.d.change.rewind("", row, turns.RewindEvent{Reason: c, Message: message, UsedMs: w.usedMs(), Usage: act.usage})
+	w.d.change.rewind("", row, marker)
 	at := notify.TimeOf(w.d.change.now.Add(p.Wait(row.TurnID, row.Attempt)))
 	w.d.change.beginTry("")
-	w.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, Message: message, RetryAt: at})
-	act.usage, act.cut = nil, false
+	w.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, Message: marker.Message, RetryAt: at})
+	act.usage, act.cut, act.answers = nil, false, nil
 	act.progressNext, act.progressAt = nil, time.Time{}
 	act.clock.wait(false)
 	act.retryAt = at.Time
@@ -66,28 +85,65 @@ func (d *decision) addAttempt() error {
 // recoverTurn retries or ends the turn that was active when the server ended. It
 // reports whether the turn waits for its next attempt now.
 func (w *turnWriter) recoverTurn() (waits bool) {
-	const why = "server restarted"
-	end := ending{by: w.d.active().turn.InterruptedBy, state: turns.Interrupted, reason: why, message: interruption(why)}
-	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // an interrupt that was asked for has priority over the policy
-		act.clock.since = time.Now().Add(-act.minRunTime())
-		if w.retry(turns.CauseServer, why) {
-			return true
+	act := w.d.active()
+	w.d.items.cancelReason = items.ReasonRestart
+	if act.turn.Progress == turns.Interrupting { // an interrupt that was asked for has priority over the policy
+		end := interruptedBy(act.turn.InterruptedBy, turns.ServerRestarted)
+		if act.turn.InterruptedBy == turns.ByServer && act.silentTooOften() { // by a stop that was cut off: see stoppedByServer
+			end = w.endOfRestart()
 		}
-		if w.d.agent().retryPolicy(act.turn.Retry).OnCrash == turns.CrashRetry && w.d.change.root() != nil {
-			end = ending{state: turns.Failed, failure: &turns.Failure{Kind: "unavailable", Message: "the server was restarted in the last attempt of the turn"}}
-		}
+		w.end(end)
+		return false
 	}
-	w.end(end)
+	if !act.clock.waiting {
+		act.clock.since = time.Now().Add(-act.minRunTime())
+	}
+	if w.retryRestarted(turns.ServerRestarted, act.turn.WaitsForPerson()) {
+		return true
+	}
+	w.end(w.endOfRestart())
 	return false
 }
 
-// minRunTime is how long an attempt has run at least, as far as the log shows. The
-// time until the next start of the server is not counted.
-func (act *activeTurn) minRunTime() time.Duration {
-	if act.turn.Prompts > 0 {
-		return 0 // used_ms has what the attempt took until it last waited for child turns
+func interruptedBy(by turns.By, reason string) ending {
+	return ending{by: by, state: turns.Interrupted, reason: reason, message: interruption(reason)}
+}
+
+// endOfRestart is how the turn ends because of a restart after which it is not retried.
+func (w *turnWriter) endOfRestart() ending {
+	act := w.d.active()
+	if w.d.agent().retryPolicy(act.turn.Retry).OnCrash != turns.CrashRetry || w.d.change.root() == nil {
+		return interruptedBy("", turns.ServerRestarted)
 	}
-	last := act.turn.StartedAt
+	why := turns.RestartedInLastAttempt
+	if act.silentTooOften() {
+		why.Message = fmt.Sprintf("%d restarts of the server in a row have ended the turn before its agent said anything", turns.MaxSilentRestarts)
+	}
+	return ending{state: turns.Failed, reason: turns.ServerRestarted, failure: &why}
+}
+
+// silentTooOften reports whether a restart now is one too many without output.
+func (act *activeTurn) silentTooOften() bool {
+	return !act.hasOutput && act.turn.SilentRestarts+1 >= turns.MaxSilentRestarts
+}
+
+// stoppedByServer is how a turn ends that a stop of the server does not retry.
+func (w *turnWriter) stoppedByServer() stop {
+	if end := w.endOfRestart(); w.d.active().silentTooOften() && end.failure != nil {
+		return stop{state: end.state, reason: turns.ServerStopping, failure: end.failure}
+	}
+	return stop{state: turns.Interrupted, reason: turns.ServerStopping}
+}
+
+// minRunTime is how long the clock has run at least since the turn last waited or, if it
+// has not, since the attempt began, as far as the log shows. The time until the next start
+// of the server is not counted.
+func (act *activeTurn) minRunTime() time.Duration {
+	since := act.turn.RunningSince
+	if since.IsZero() {
+		return 0
+	}
+	last := since
 	for _, o := range act.open.list {
 		if o.row.UpdatedAt.After(last.Time) {
 			last = o.row.UpdatedAt
@@ -98,5 +154,5 @@ func (act *activeTurn) minRunTime() time.Duration {
 			last = s.StartedAt
 		}
 	}
-	return last.Sub(act.turn.StartedAt.Time)
+	return last.Sub(since.Time)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -15,9 +16,11 @@ type openItem struct {
 	span     *notify.Span // the try that created it; nil without a lineage
 	content  items.Content
 	text     *items.Text      // nil if the kind does not stream
-	question *pendingQuestion // set for questions
+	question *pendingQuestion // of a question whose agent waits for the answer
+	expires  time.Time        // of a question; zero = never
 	shared   bool             // text is shared with another state: it must be copied before it grows
 	number   int              // of an agent's message: its number among those of the turn, from 1
+	cut      int64            // the size of the whole content, if content is what the log has kept of it; else 0
 }
 
 // scope is where the item's events belong.
@@ -33,6 +36,7 @@ const contentOverhead = 256
 func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
 	o := &openItem{row: row, span: span}
 	o.setContent(content, maxBytes)
+	o.expires, _ = items.Expiry(content)
 	if o.text != nil && row != nil && row.Truncated {
 		o.text = items.ResumeText(o.text.String(), row.TotalBytes-o.sizeWithoutText(), o.text.Max())
 	}
@@ -41,7 +45,7 @@ func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxB
 
 // setContent sets the content, including its text.
 func (o *openItem) setContent(content items.Content, maxBytes int) {
-	o.content, o.text = content, nil
+	o.content, o.text, o.cut = content, nil, 0
 	text, ok := items.TextOf(content)
 	if !ok || !content.Kind().Streams() {
 		return
@@ -80,13 +84,22 @@ func fit(c items.Content, maxBytes int) (e encoded, err error) {
 	return e, err
 }
 
+// fit encodes a content that was made from the current one within the bound.
+func (o *openItem) fit(c items.Content, maxBytes int) (encoded, error) {
+	e, err := fit(c, maxBytes)
+	if !e.truncated && o.cut > 0 {
+		e.truncated, e.total = true, o.cut
+	}
+	return e, err
+}
+
 // encode encodes the current content, with its text, within the bound.
 func (o *openItem) encode(maxBytes int) (encoded, error) {
 	c := o.content
 	if o.text != nil {
 		c = items.WithText(c, o.text.String())
 	}
-	e, err := fit(c, maxBytes)
+	e, err := o.fit(c, maxBytes)
 	if o.text != nil && o.text.Truncated() {
 		bare, err := items.Encode(items.WithText(o.content, ""))
 		if err != nil {

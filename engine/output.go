@@ -69,6 +69,7 @@ func (a *actor) dropOutput() bool {
 func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	act := d.active()
 	switch {
+	case o.run != nil && o.run.left:
 	case o.run != nil && o.run.superseded && d.next().isActive(o.run.turnID):
 		a.e.lateOutput.Add(d.late.keepOutput(o))
 	case o.run == nil || act == nil || act.work.exec != o.run:

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 )
 
 // Pause keeps turns of all threads from starting; running turns continue. It
-// survives a restart. Errors: *InvalidError, ledger.ErrKeyConflict, ledger.ErrStorageFull,
-// ledger.ErrStorageFailed.
+// survives a restart, unless its reason is turns.PausedToStop. Errors: *InvalidError,
+// ledger.ErrKeyConflict, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
 	if err := turns.CheckSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
 		return turns.PauseResult{}, err
@@ -50,6 +51,7 @@ type pause struct {
 
 	mu       sync.Mutex
 	runtime  turns.Runtime // as committed
+	inherits bool          // runtime is what the last server has left
 	draining bool
 }
 
@@ -64,10 +66,47 @@ func (p *pause) current() turns.Runtime {
 	return p.runtime
 }
 
-func (p *pause) set(r turns.Runtime) {
+func (p *pause) set(r turns.Runtime, inherits bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runtime = r
+	p.runtime, p.inherits = r, inherits
+}
+
+// inherit takes over what the last server has left, and ends a pause that was to last
+// until this start. If the disk is full, resumeOnTime ends it later.
+func (p *pause) inherit(r turns.Runtime) error {
+	p.set(r, true)
+	p.gate.pause(r.Paused)
+	if err := p.resumeIfDue(); err != nil && !errors.Is(err, ledger.ErrStorageFull) {
+		return fmt.Errorf("end the pause of the last stop: %w", err)
+	}
+	return nil
+}
+
+// due is when the pause ends by itself, and with which reason. ok is false for a pause
+// that only a client ends, and if there is none.
+func (p *pause) due() (at time.Time, reason string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch r := p.runtime; {
+	case p.inherits && r.ToStop():
+		return time.Time{}, "restart", true
+	case r.Paused && !r.Until.IsZero():
+		return r.Until.Time, "timeout", true
+	}
+	return time.Time{}, "", false
+}
+
+// resumeIfDue ends the pause if its time has come.
+func (p *pause) resumeIfDue() error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	at, reason, ok := p.due()
+	if !ok || time.Now().Before(at) {
+		return nil
+	}
+	_, err := p.commit(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: reason}, nil)
+	return err
 }
 
 // drain begins the drain, which does not end.
@@ -96,11 +135,16 @@ func (p *pause) isDraining() bool {
 	return p.draining
 }
 
-// change commits a pause or a resume. It closes the gate before a pause is in the
-// log, and opens it after a resume is: see gate.
+// change pauses or resumes for a client.
 func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key) (turns.PauseResult, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
+	return p.commit(method, body, key)
+}
+
+// commit commits a pause or a resume. It closes the gate before a pause is in the
+// log, and opens it after a resume is: see gate. The caller holds changing.
+func (p *pause) commit(method string, body *turns.RuntimeEvent, key *ledger.Key) (turns.PauseResult, error) {
 	if err := turns.CheckText("reason", body.Reason); err != nil {
 		return turns.PauseResult{}, err
 	}
@@ -108,7 +152,9 @@ func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key)
 	next, pauses := prev, method == notify.HolonPaused
 	r, replayed, err := ledger.Keyed(p.store, key, func() (*ledger.Unit, turns.PauseResult, error) {
 		u := &ledger.Unit{}
-		if prev.Paused == pauses {
+		// A pause that a client wants for a time replaces one that the next start would end.
+		replaces := pauses && prev.ToStop() && body.Reason != turns.PausedToStop
+		if prev.Paused == pauses && !replaces {
 			return u, turns.PauseResult{Success: true, Message: "already " + body.Type, State: p.stateAfter(prev), Until: prev.Until}, nil
 		}
 		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()}, Body: body}
@@ -128,7 +174,7 @@ func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key)
 		p.gate.pause(prev.Paused)
 		return r, err
 	}
-	p.set(next)
+	p.set(next, false)
 	p.gate.pause(next.Paused)
 	select {
 	case p.changed <- struct{}{}:
@@ -153,30 +199,31 @@ func (p *pause) resumeOnTime(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		wait := time.Hour
-		if r := p.current(); r.Paused && !r.Until.IsZero() {
-			wait = max(0, time.Until(r.Until.Time))
+		if at, _, ok := p.due(); ok {
+			wait = max(0, time.Until(at))
 		}
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.changed:
+			continue
 		case <-timer.C:
-			if r := p.current(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
-				if _, err := p.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: "timeout"}, nil); err != nil {
-					p.log.Error("resume after timeout", zap.Error(err))
-					if errors.Is(err, ledger.ErrStorageFailed) {
-						<-ctx.Done()
-						return
-					}
-					timer.Reset(heldRetry)
-					select {
-					case <-ctx.Done():
-						return
-					case <-timer.C:
-					}
-				}
-			}
+		}
+		err := p.resumeIfDue()
+		if err == nil {
+			continue
+		}
+		p.log.Error("end a pause whose time has come", zap.Error(err))
+		if errors.Is(err, ledger.ErrStorageFailed) {
+			<-ctx.Done()
+			return
+		}
+		timer.Reset(heldRetry)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
 		}
 	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +115,113 @@ func TestResumeBeforeTheTimeoutIsFinal(t *testing.T) {
 		if s := h.engine.State(); s != "paused" {
 			t.Errorf("the first pause's timeout ended the second: %s", s)
 		}
+	})
+}
+
+// pauseToStop pauses as holon stop --wait does.
+func (h *harness) pauseToStop() turns.PauseResult {
+	h.t.Helper()
+	r, err := h.engine.Pause(bg, turns.Pause{Reason: turns.PausedToStop, TimeoutSeconds: 3600})
+	if err != nil {
+		h.t.Fatalf("pause: %v", err)
+	}
+	return r
+}
+
+func TestTheNextStartEndsAPauseToStop(t *testing.T) {
+	for name, drains := range map[string]bool{"after a drain": true, "after a crash": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "quick")
+				h.pauseToStop()
+				q := h.start("a")
+				time.Sleep(time.Minute)
+				if s := h.engine.State(); s != "paused" {
+					t.Errorf("state %s before the stop", s)
+				}
+				if drains {
+					if _, err := h.drain(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				h.down()
+				h.upWithout()
+				if err := h.engine.Recover(bg); err != nil {
+					t.Fatal(err)
+				}
+				if s := h.engine.State(); s != "running" { // before any client sees it
+					t.Errorf("state %s", s)
+				}
+				h.run()
+				h.ended(q.TurnID)
+				if e := h.event(notify.HolonResumed, nil); e.Reason != "restart" {
+					t.Errorf("resumed: %s", e)
+				}
+				h.restart() // it has ended once and for all
+			})
+		})
+	}
+}
+
+func TestNoStartEndsAPauseOfAnotherReason(t *testing.T) {
+	lunch := turns.Pause{Reason: "lunch"}
+	for name, pause := range map[string]func(h *harness){
+		"of a person":                         func(h *harness) {},
+		"over which somebody stops":           func(h *harness) { h.pauseToStop() },
+		"which replaces that of a stop":       nil,
+		"which replaces it, without a reason": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "quick")
+				want := lunch
+				if pause == nil {
+					h.pauseToStop()
+					if strings.Contains(name, "without") {
+						want.Reason = ""
+					}
+				}
+				began := time.Now()
+				if r, err := h.engine.Pause(bg, want); err != nil || r.Message != "paused" || !r.Until.IsZero() {
+					t.Fatalf("pause: %+v, %v", r, err)
+				}
+				if pause != nil {
+					pause(h)
+				}
+				q := h.start("a")
+				h.restart()
+				time.Sleep(12 * time.Hour) // longer than the pause of the stop
+				if rt := h.engine.Runtime(); !rt.Paused || rt.Reason != want.Reason || rt.PausedAt.Before(began) {
+					t.Errorf("after the restart %+v", rt)
+				}
+				if tn := h.turn(q.TurnID); tn.State != turns.Queued {
+					t.Errorf("the turn is %s", tn.State)
+				}
+				h.resume()
+				h.ended(q.TurnID)
+			})
+		})
+	}
+}
+
+func TestAFullDiskAtTheStartDoesNotKeepThePauseToStop(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "quick")
+		h.pauseToStop()
+		q := h.start("a")
+		h.down()
+		h.upWithout()
+		h.faults.failAll(ledger.ErrStorageFull)
+		if err := h.engine.Recover(bg); err != nil {
+			t.Fatal(err)
+		}
+		h.run()
+		time.Sleep(time.Minute)
+		if s := h.engine.State(); s != "paused" {
+			t.Errorf("state %s, and nothing in the log", s)
+		}
+		h.faults.heal()
+		h.ended(q.TurnID)
 	})
 }
 

@@ -25,6 +25,8 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	}
 	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
 	switch {
+	case out.Cause == turns.CauseServer: // it could not go on after a restart
+		end = w.endOfRestart()
 	case end.state == turns.Interrupted:
 		end.reason = "the agent stopped"
 		if end.message == "" {
@@ -52,15 +54,7 @@ func (w *turnWriter) nextPrompt() {
 		w.resume()
 	}
 	w.endPrompt(status)
-	var input []items.UserMessage
-	for _, o := range act.open.list { // what was steered is left
-		if m, ok := o.content.(items.UserMessage); ok {
-			input = append(input, m)
-			_ = w.d.items.addUpdated(o, items.StatusCompleted)
-			act.open.remove(o.row.ItemID)
-		}
-	}
-	act.steers = nil
+	input := w.d.items.completeSteers()
 	act.clock.wait(false)
 	if !waited && act.turn.Progress != turns.Running {
 		w.addProgress(turns.Running, "")
@@ -69,14 +63,16 @@ func (w *turnWriter) nextPrompt() {
 	w.d.addEffect(startPrompt{input})
 }
 
-// endPrompt ends the items that the agent has left open.
+// endPrompt ends the items that the agent has left open. The answers that it might have asked
+// for again were for this prompt.
 func (w *turnWriter) endPrompt(status items.Status) {
 	act := w.d.active()
+	act.answers = nil
 	for _, o := range act.open.list {
 		switch {
 		case o.isInput():
 		case o.row.Type.IsQuestion():
-			w.d.items.resolve(o, cancelled, "")
+			w.d.items.resolve(o, w.d.items.cancelled(), "")
 		default:
 			_ = w.d.items.addUpdated(o, status)
 			act.open.remove(o.row.ItemID)

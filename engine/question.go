@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -16,30 +17,23 @@ type pendingQuestion struct {
 	content items.Content
 	options turns.AskOptions
 	answer  chan turns.Answer // capacity 1
-	expires int64             // Unix milliseconds, 0 = never; set by the actor
 }
 
 // ask adds a question. The turn waits, unless the question is answered already: then
 // it is created with its answer, so that no client shows it as one that waits.
 func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
-	ans, answered := chosen(q.content, q.options.OptionID)
+	ans, by, answered := w.answerOf(q)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
 		w.d.addEffect(deliverAnswer{q, cancelled}) // nobody is asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
-		at := notify.TimeOf(w.d.change.now.Add(q.options.ExpiresAfter))
-		q.expires = at.Milli()
-		if p, ok := q.content.(items.PermissionRequest); ok {
-			text, _ := at.MarshalText()
-			p.ExpiresAt = string(text)
-			q.content = p
-		}
+		q.content = items.WithExpiry(q.content, notify.TimeOf(w.d.change.now.Add(q.options.ExpiresAfter)), q.options.OnExpiry)
 	}
 	status := items.StatusPending
 	if answered {
-		status, q.content = ans.Status, withOutcome(q.content, ans.Outcome, ans.Answer, cmp.Or(q.options.By, byConfiguration))
+		status, q.content = ans.Status, withOutcome(q.content, ans.Outcome, ans.Answer, by)
 	}
 	err := w.mustBeNew(q.itemID)
 	var (
@@ -63,26 +57,38 @@ func (w *itemWriter) ask(q *pendingQuestion) {
 		w.d.addEffect(deliverAnswer{q, ans})
 		return
 	}
-	act.open.add(&openItem{row: row, span: at.span, content: q.content, question: q})
+	o := newOpenItem(row, at.span, q.content, cfg.MaxItemBytes)
+	o.question = q
+	act.open.add(o)
 	if act.turn.Progress != turns.Waiting {
-		w.d.turn.addProgress(turns.Waiting, "")
+		w.d.turn.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, UsedMs: w.d.turn.usedMs(), Resumable: q.options.Resumes})
 	}
 	act.clock.wait(true)
 	if w.d.rules.draining() {
-		w.d.addEffect(interruptWaiting{})
+		w.d.addEffect(leaveWaiting{})
 	}
+}
+
+// answerOf is the answer of a question for which no person is asked, and who has given it:
+// the configuration, or the person who has answered the same before a restart.
+func (w *itemWriter) answerOf(q *pendingQuestion) (ans turns.Answer, by string, ok bool) {
+	if ans, ok = chosen(q.content, q.options.OptionID); ok {
+		return ans, cmp.Or(q.options.By, byConfiguration), true
+	}
+	ans, ok = w.answeredBefore(q.content)
+	return ans, byRestart, ok
 }
 
 // resolve ends a question. The agent gets the answer after the commit.
 func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 	content := withOutcome(o.content, ans.Outcome, ans.Answer, by)
-	raw, truncated, total, err := items.Fit(content, w.d.rules.cfg.MaxItemBytes)
+	e, err := o.fit(content, w.d.rules.cfg.MaxItemBytes)
 	if err != nil && w.d.change.err == nil {
 		w.d.change.err = err
 	}
 	row := o.row
 	w.d.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.scope(), &items.Updated{
-		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
+		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: e.raw, Truncated: e.truncated, TotalBytes: e.total,
 	})
 	w.d.active().open.remove(row.ItemID)
 	if o.question != nil {
@@ -93,10 +99,12 @@ func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 func (w *itemWriter) cancelQuestions() {
 	for _, o := range w.d.active().open.list {
 		if o.row.Type.IsQuestion() {
-			w.resolve(o, cancelled, "")
+			w.resolve(o, w.cancelled(), "")
 		}
 	}
-	w.d.active().clock.wait(false)
+	if !w.d.active().suspended() { // otherwise it waits for its next prompt
+		w.d.active().clock.wait(false)
+	}
 }
 
 // expireQuestions ends the expired questions with their configured outcome.
@@ -104,16 +112,16 @@ func (w *turnWriter) expireQuestions(now time.Time) {
 	act := w.d.active()
 	left := 0
 	for _, o := range act.open.list {
-		if o.question == nil {
+		if !o.row.Type.IsQuestion() {
 			continue
 		}
-		if o.question.expires == 0 || now.Before(time.UnixMilli(o.question.expires)) {
+		if o.expires.IsZero() || now.Before(o.expires) {
 			left++
 			continue
 		}
 		ans := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeExpired}}
 		if p, ok := o.content.(items.PermissionRequest); ok {
-			if opt, ok := optionOfKind(p.Options, o.question.options.OnExpiry); ok {
+			if opt, ok := optionOfKind(p.Options, p.OnExpiry); ok {
 				ans.Outcome.OptionID, ans.Outcome.Kind = opt.OptionID, opt.Kind
 				ans.Status = statusOfKind(opt.Kind)
 			}
@@ -125,9 +133,14 @@ func (w *turnWriter) expireQuestions(now time.Time) {
 	}
 }
 
-// resumeAfterAnswer lets the turn continue after the last answer it waited for.
+// resumeAfterAnswer lets the turn continue after the last answer it waited for. One that
+// no agent works on any more continues with a prompt of its own.
 func (w *turnWriter) resumeAfterAnswer() {
 	act := w.d.active()
+	if act.suspended() {
+		w.d.addEffect(lookAgain{})
+		return
+	}
 	if act.stop == nil {
 		w.addProgress(turns.Running, "")
 	}
@@ -147,6 +160,13 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 	return c
 }
 
+// cancelled is the answer to a question that ends with its turn, its attempt or its prompt.
+func (w *itemWriter) cancelled() turns.Answer {
+	ans := cancelled
+	ans.Outcome.Reason = w.cancelReason
+	return ans
+}
+
 // cancelled is the answer to a question that nobody is asked any more.
 var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 
@@ -155,8 +175,8 @@ var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outco
 const byConfiguration = "configuration"
 
 // chosen is the answer of a permission request by the id of an option.
-func chosen(question items.Content, optionID string) (turns.Answer, bool) {
-	p, ok := question.(items.PermissionRequest)
+func chosen(asked items.Content, optionID string) (turns.Answer, bool) {
+	p, ok := asked.(items.PermissionRequest)
 	if !ok || optionID == "" {
 		return turns.Answer{}, false
 	}
@@ -184,9 +204,10 @@ func optionOfKind(options []items.Option, kind string) (items.Option, bool) {
 	return items.Option{}, false
 }
 
-// statusOfKind is the status of a permission request by the kind of its option.
+// statusOfKind is the status of a permission request by the kind of the option that was
+// chosen: only one that rejects keeps the agent from what it asks for.
 func statusOfKind(kind string) items.Status {
-	if kind == items.AllowOnce || kind == items.AllowAlways {
+	if question.Allows(kind) {
 		return items.StatusCompleted
 	}
 	return items.StatusDeclined

@@ -100,12 +100,13 @@ func TestAnAnswerForOnceIsNotForAlways(t *testing.T) {
 		p := h.prompt()
 		request := permission()
 		request.Options = append(request.Options,
-			items.Option{OptionID: "ever", Name: "Always", Kind: items.AllowAlways}, items.Option{OptionID: "never", Name: "Never", Kind: items.RejectAlways})
+			items.Option{OptionID: "ever", Name: "Always", Kind: items.AllowAlways}, items.Option{OptionID: "never", Name: "Never", Kind: items.RejectAlways},
+			items.Option{OptionID: "persistent", Name: "Persistently", Kind: "allow_persistent"}, items.Option{OptionID: "kindless", Name: "Whatever"})
 		q := h.ask(p, request, turns.AskOptions{})
 		before := len(h.seen)
-		for _, c := range []turns.Respond{{OptionID: "ever"}, {OptionID: "never"}, {OptionKind: items.AllowAlways}, {OptionKind: items.RejectAlways}} {
+		for _, c := range []turns.Respond{{OptionID: "ever"}, {OptionID: "persistent"}, {OptionID: "kindless"}, {OptionKind: items.AllowAlways}, {OptionKind: "allow_persistent"}} {
 			c.ItemID, c.Once, c.By = q.id, true, "token:phone"
-			if _, err := h.engine.Respond(bg, c); !errors.Is(err, turns.ErrNotAlways) {
+			if _, err := h.engine.Respond(bg, c); !errors.Is(err, turns.ErrOnlyOnce) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
@@ -118,9 +119,48 @@ func TestAnAnswerForOnceIsNotForAlways(t *testing.T) {
 		if a := h.got(q); a.Outcome.OptionID != "yes" {
 			t.Errorf("the agent got %+v", a)
 		}
+		q = h.ask(p, request, turns.AskOptions{})
+		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "never", Once: true, By: "token:phone"}); err != nil {
+			t.Fatal(err)
+		}
+		if a := h.got(q); a.Outcome.OptionID != "never" {
+			t.Errorf("the agent got %+v", a)
+		}
 		p.end(turns.Completed)
 		h.ended(p.TurnID)
 	})
+}
+
+// The agent works on after every option that does not reject, also one of a kind of its own.
+func TestOnlyAnOptionThatRejectsDeclines(t *testing.T) {
+	for kind, want := range map[string]items.Status{
+		items.AllowOnce: items.StatusCompleted, items.AllowAlways: items.StatusCompleted, "allow_persistent": items.StatusCompleted,
+		"other": items.StatusCompleted, "": items.StatusCompleted,
+		items.RejectOnce: items.StatusDeclined, items.RejectAlways: items.StatusDeclined, "reject_and_stop": items.StatusDeclined,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				p := h.prompt()
+				request := permission()
+				request.Options = []items.Option{{OptionID: "it", Name: "It", Kind: kind}}
+				q := h.ask(p, request, turns.AskOptions{})
+				r, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "it"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := h.got(q)
+				decided := h.ask(p, request, turns.AskOptions{OptionID: "it"})
+				if b := h.got(decided); a.Status != want || b.Status != want || r.Status != want {
+					t.Errorf("the agent got %+v, %+v, the client %+v", a, b, r)
+				}
+				if h.pump(); h.item(q.id).Status != want || h.item(decided.id).Status != want {
+					t.Errorf("in the log: %s, %s", h.item(q.id).Status, h.item(decided.id).Status)
+				}
+				p.end(turns.Completed)
+				h.ended(p.TurnID)
+			})
+		})
+	}
 }
 
 func TestQuestionsExpireAsConfigured(t *testing.T) {

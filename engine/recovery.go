@@ -9,17 +9,20 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Recover ends what a crash left unfinished, before a listener opens. It ends the
+// Recover ends what a crash or a stop left unfinished, before a listener opens. It ends the
 // attempts of active turns: each turn ends or waits for a retry. It closes closing
-// threads. A worker's turn continues in its worker. Turns start with Run: retries
-// first, then queued turns.
+// threads. A worker's turn continues in its worker. A turn that waits for a person keeps
+// waiting, without a process, if its agent can go on with it, also while that agent is not
+// configured. Turns start with Run:
+// retries first, then queued turns.
 func (e *Engine) Recover(ctx context.Context) error {
 	rt, err := e.rows.Runtime(ctx)
 	if err != nil {
 		return fmt.Errorf("read the runtime's state: %w", err)
 	}
-	e.pause.set(rt)
-	e.gate.pause(rt.Paused)
+	if err := e.pause.inherit(rt); err != nil {
+		return err
+	}
 	active, queued, err := e.rows.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished turns: %w", err)
@@ -83,7 +86,7 @@ type recovered int
 const (
 	turnEnded     recovered = iota
 	turnWaits               // for its next attempt
-	turnContinues           // in a worker, or it waits for one
+	turnContinues           // in a worker, or it waits for one, for child turns or for a person
 )
 
 // recoverThread commits the end of the turn that was active, or of its attempt.
@@ -97,8 +100,11 @@ func (a *actor) recoverThread() (recovered, error) {
 	switch act := d.active(); {
 	case act != nil && act.waitsForAttempt():
 		return turnWaits, nil // it is in the log already
-	case act != nil && (act.turn.WaitsForChildren() || act.resumesAfterRestart(a.agent())):
+	case act != nil && (act.turn.WaitsForChildren() || act.suspended() && a.agent().mayGoOn() || act.resumesAfterRestart(a.agent())):
 		return turnContinues, nil
+	case act != nil && act.turn.Resumable && act.pendingQuestions() > 0 && a.agent().mayGoOn():
+		d.turn.suspend()
+		left = turnContinues
 	case act != nil:
 		if d.turn.recoverTurn() {
 			left = turnWaits

@@ -3,15 +3,15 @@ package engine
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // Respond answers a question; the first answer wins. Errors: *InvalidError,
-// items.ErrNotFound, items.ErrAlreadyResolved, turns.ErrNotAlways, ledger.ErrKeyConflict,
-// ledger.ErrStorageFull, ledger.ErrStorageFailed.
+// items.ErrNotFound, items.ErrAlreadyResolved, turns.ErrOnlyOnce, turns.ErrDraining,
+// ledger.ErrKeyConflict, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error) {
 	threadID, err := e.rows.ItemThread(ctx, c.ItemID)
 	if err != nil {
@@ -27,6 +27,9 @@ func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondRes
 }
 
 func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
+	if d.rules.draining() { // its turn is left to the next server, which takes the answer
+		return turns.RespondResult{}, turns.ErrDraining
+	}
 	var o *openItem
 	if act := d.active(); act != nil {
 		o = act.open.get(c.ItemID)
@@ -47,8 +50,8 @@ func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 	if err != nil {
 		return turns.RespondResult{}, err
 	}
-	if c.Once && strings.HasSuffix(ans.Outcome.Kind, "_always") {
-		return turns.RespondResult{}, turns.ErrNotAlways
+	if c.Once && ans.Outcome.OptionID != "" && !question.Once(ans.Outcome.Kind) {
+		return turns.RespondResult{}, turns.ErrOnlyOnce
 	}
 	d.items.resolve(o, ans, string(cmp.Or(c.By, turns.ByClient)))
 	if d.active().pendingQuestions() == 0 {
@@ -58,7 +61,7 @@ func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 }
 
 // answerOf checks a response against what was asked.
-func answerOf(c turns.Respond, question items.Content) (turns.Answer, error) {
+func answerOf(c turns.Respond, asked items.Content) (turns.Answer, error) {
 	given := 0
 	for _, is := range []bool{c.OptionID != "", c.OptionKind != "", c.Outcome != "", c.Answer != nil} {
 		if is {
@@ -74,7 +77,7 @@ func answerOf(c turns.Respond, question items.Content) (turns.Answer, error) {
 		}
 		return cancelled, nil
 	}
-	switch q := question.(type) {
+	switch q := asked.(type) {
 	case items.PermissionRequest:
 		if c.Answer != nil {
 			return turns.Answer{}, turns.Invalid("answer", turns.ReasonInvalid, "a permission request is answered with option_id or kind")

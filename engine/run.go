@@ -28,6 +28,7 @@ type run struct {
 	attempt    int
 	detached   bool // the actor's: over is closed
 	superseded bool // the actor's: its attempt was superseded, so that further output is late
+	left       bool // the actor's: the turn waits for the next server, and further output is dropped
 }
 
 // Causes of the cancellation of an agent's context.
@@ -44,10 +45,18 @@ func (r *run) stop(cause error) { r.cancel(cause) }
 func (r *run) supersede() { r.superseded = true }
 
 // detach implements executor.
-func (r *run) detach() {
+func (r *run) detach() { r.end(errAbandoned) }
+
+// leave implements executor.
+func (r *run) leave() {
+	r.left = true
+	r.end(turns.ErrServerStops)
+}
+
+func (r *run) end(cause error) {
 	if !r.detached {
 		r.detached = true
-		r.cancel(errAbandoned)
+		r.cancel(cause)
 		close(r.over)
 	}
 }
@@ -65,11 +74,9 @@ func (r *run) due() time.Time { return time.Time{} }
 func (r *run) overdueReason() string { return "the agent did not stop in time" }
 
 // steer implements executor.
-func (r *run) steer(list []injection, inject bool) {
-	if inject {
+func (r *run) steer(list []injection, cut bool) {
+	if r.steerQueued = r.steerQueued || cut; !r.steerQueued {
 		r.queueInjections(list)
-	} else {
-		r.steerQueued = true
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -147,27 +146,6 @@ func TestSlotIsGivenBackWithTheLog(t *testing.T) {
 		c.crash()
 		h.ended(c.TurnID)
 		h.slots(0, 0)
-	})
-}
-
-// The drain waits for running turns, not for slots.
-func TestDrainWaitsForTurnsWithoutASlot(t *testing.T) {
-	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
-		h.thread("a", "deaf")
-		h.start("a")
-		c := h.next(h.deaf)
-		h.ask(c, permission(), turns.AskOptions{})
-		h.slots(0, 1)
-		go func() {
-			time.Sleep(4 * time.Second)
-			c.end(turns.Interrupted)
-		}()
-		if d, err := h.drain(); err != nil || d != 4*time.Second {
-			t.Errorf("drained in %v: %v", d, err)
-		}
-		if e := h.ended(c.TurnID); e.Method != notify.TurnInterrupted {
-			t.Errorf("ended %s", e)
-		}
 	})
 }
 

@@ -43,10 +43,14 @@ type activeTurn struct {
 	notices int  // made for refused ops
 	spoke   bool // the agent has made an item in this attempt, since it was told entries if it was
 
+	hasOutput bool // the agent has made an item in this attempt
+
 	progressAt   time.Time // when the last message was sent
 	progressNext *string   // a message that waits until a second has passed
 
 	retryAt time.Time // when its next attempt begins; zero = one is under way
+
+	answers []givenAnswer // of persons before a restart, which the current prompt may ask for once more
 
 	// work is the execution of the turn. Clones share it, because decisions do not
 	// change it: executors and effects do.
@@ -126,8 +130,15 @@ func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
 // unattended reports whether neither an agent nor a worker is at work on the
 // turn, so that there is nothing to ask to stop.
 func (act *activeTurn) unattended() bool {
-	return act.waitsForAttempt() || act.turn.WaitsForChildren() || act.work.exec != nil && act.work.exec.unattended()
+	return act.waitsForAttempt() || act.work.exec == nil || act.work.exec.unattended()
 }
+
+// suspended reports whether the turn has waited for a person when the server restarted. No
+// agent works on it: it continues with a prompt of its own once all is answered.
+func (act *activeTurn) suspended() bool { return act.turn.SuspendedSeq > 0 }
+
+// betweenPrompts reports whether the turn waits without a prompt, and is not retried.
+func (act *activeTurn) betweenPrompts() bool { return act.turn.WaitsForChildren() || act.suspended() }
 
 // waitsForPerson reports whether the turn has a question that waits for an answer.
 func (act *activeTurn) waitsForPerson() bool {

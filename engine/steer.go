@@ -8,7 +8,7 @@ import (
 )
 
 // Steer adds text to an active turn. Errors: *InvalidError, ErrNotFound,
-// ErrNotActive, ErrQueueFull, ledger.ErrKeyConflict, ledger.ErrStorageFull,
+// ErrNotActive, ErrQueueFull, ErrDraining, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error) {
 	msgs, err := turns.UserMessages(c.Input, items.OriginSteer, e.rules.cfg.MaxItemBytes)
@@ -44,15 +44,22 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool, by turns.By) (turns
 	for i := range msgs {
 		msgs[i].Origin = items.OriginSteer
 	}
-	exec := act.work.exec
+	exec, now := act.work.exec, cut
+	if now && act.work.left { // the next server would ask on: only this one knows of the cut
+		return turns.SteerResult{}, turns.ErrDraining
+	}
 	cut = cut && exec != nil && !exec.outlivesServer() // otherwise there is no prompt to cut
-	inject := !cut && exec != nil && !act.cut && exec.acceptsText()
+	cutting := cut || act.cut
 	rows := d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress, by)
 	r := turns.SteerResult{
 		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: d.change.now, Delivery: turns.DeliveryQueued,
 	}
-	if inject {
+	if exec != nil && !cutting && exec.acceptsText() {
 		r.Delivery = turns.Injected
+	}
+	if now && act.suspended() {
+		d.items.cancelQuestions()
+		d.turn.resumeAfterAnswer()
 	}
 	if cut {
 		d.items.cancelQuestions()
@@ -65,7 +72,7 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool, by turns.By) (turns
 		act.open.add(o)
 		act.steers = append(act.steers, o.row.ItemID)
 	}
-	d.addEffect(steerWork{injections(rows, msgs), inject})
+	d.addEffect(steerWork{injections(rows, msgs), cutting})
 	if cut {
 		act.cut = true
 		d.addEffect(stopWork{errPromptCut, d.stopWithin()})

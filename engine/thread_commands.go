@@ -94,6 +94,9 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turn
 	}
 	created := next != state
 	if created {
+		if !threads.ValidNewID(d.change.threadID) {
+			return turns.StartThreadResult{}, turns.Invalid("thread_id", turns.ReasonInvalid, "the id of a new thread must begin with a letter or a digit")
+		}
 		if d.rules.draining() {
 			return turns.StartThreadResult{}, turns.ErrDraining
 		}

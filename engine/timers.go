@@ -35,8 +35,8 @@ func (a *actor) nextDue() time.Time {
 			at(act.progressAt.Add(progressEvery))
 		}
 		for _, o := range act.open.list {
-			if o.question != nil && o.question.expires > 0 {
-				at(time.UnixMilli(o.question.expires))
+			if !act.work.left { // the next server ends what has expired
+				at(o.expires)
 			}
 		}
 	}
@@ -116,7 +116,9 @@ func (a *actor) runDue() {
 		return
 	default:
 		d.turn.sendMessage(now)
-		d.turn.expireQuestions(now)
+		if !act.work.left {
+			d.turn.expireQuestions(now)
+		}
 	}
 	a.commitOutput(d)
 }

@@ -227,6 +227,27 @@ func unreviewed() *variant {
 	}}
 }
 
+// forgetsEarlier is a build in which the end of a turn whose agent was silent at last decides
+// only about what it was told last.
+func forgetsEarlier() *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			untold := slices.ContainsFunc(u.Drafts, func(d notify.Draft) bool { return d.Method == notify.InboxUntold })
+			for i := range u.Drafts {
+				d := &u.Drafts[i]
+				b, is := d.Body.(*inbox.Acked)
+				if !untold || !is {
+					continue
+				}
+				d.Body = &inbox.Acked{EntryIDs: []notify.ID{}, By: b.By, TurnID: b.TurnID}
+				if err := d.Encode(); err != nil {
+					w.h.t.Errorf("encode %+v: %v", d.Body, err)
+				}
+			}
+		})
+	}}
+}
+
 // The model has to see what it is for: each of these builds breaks one rule, and is
 // caught by the properties that need it.
 func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
@@ -249,6 +270,7 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 			return v
 		}, []string{"P6"}},
 		"an end in review counts as accepted": {"reviews", unreviewed, []string{"P1"}},
+		"an end forgets what was told before": {"murmur", forgetsEarlier, []string{"P2"}},
 		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
 		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},
 	} {

@@ -576,8 +576,13 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 		l.breaks("P1", "%s %s of %s was never told", x.id, x.native, x.thread)
 		return
 	}
-	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone && !w.given[t.TurnID][string(x.id)] {
-		l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
+	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone {
+		if !w.given[t.TurnID][string(x.id)] {
+			l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
+		}
+		if x.acked == 0 {
+			l.breaks("P2", "%s %s was told in %s, which has completed, and is neither acknowledged nor new", x.id, x.native, t.TurnID)
+		}
 	}
 	for i, again := range x.tells[1:] {
 		if before := x.tells[i]; !before.undone && again.seq > before.seq {
@@ -586,8 +591,8 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 	}
 }
 
-// answerAtTheEnd checks that nothing has told an end again in the same life of the server
-// that an answer had told.
+// answerAtTheEnd checks that nothing has told an end again that an answer had told, in the same
+// life of the server, or in a later one if it has stopped in order.
 func (l *treeLog) answerAtTheEnd(a writtenEnd) {
 	x := l.entries[notify.ID(a.entry)]
 	if x == nil {
@@ -595,7 +600,7 @@ func (l *treeLog) answerAtTheEnd(a writtenEnd) {
 		return
 	}
 	for _, t := range x.tells {
-		if t.seq > a.seq && t.seq <= l.w.ended[a.life] {
+		if t.seq > a.seq && (t.seq <= l.w.ended[a.life] || l.w.orderly[a.life]) {
 			l.breaks("P1", "%s %s is told by an answer at %d, and again in %s at %d", x.id, x.native, a.seq, t.turnID, t.seq)
 		}
 	}

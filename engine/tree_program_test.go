@@ -106,6 +106,10 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"background", "background", "send", "start"},
 		clients: 1, moves: 3, lives: 1, children: 2, atOnce: 2, silent: 10, slots: []int{8}, threads: [][]string{pair},
 	},
+	"murmur": { // agents that wait for children, and have nothing to say to some of what they are told
+		kinds:   []string{"start", "child", "child", "child", "background", "send", "report", "retry", "interrupt"},
+		clients: 2, moves: 7, lives: 3, crashes: 5, children: 6, atOnce: 2, silent: 5, slots: []int{1, 8}, threads: [][]string{pair, deepTree},
+	},
 	"restless": { // agents that start something whenever they are woken
 		kinds:   []string{"background", "background"},
 		clients: 1, moves: 2, lives: 2, crashes: 3, atOnce: 1, more: 10, slots: []int{8}, threads: [][]string{pair},
@@ -134,8 +138,8 @@ var treeProfiles = map[string]treeProfile{
 func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
-		"mixed", "ends", "awaits", "queues", "retries", "silent", "mixed", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews",
-	}[seed%26]
+		"mixed", "ends", "awaits", "queues", "retries", "silent", "mixed", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
+	}[seed%28]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

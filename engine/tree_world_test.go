@@ -46,6 +46,7 @@ type forest struct {
 	died     int                  // lives that died at a commit
 	freed    int                  // child turns that were detached while their owner waited
 	ended    []int64              // the newest seq of each life that is over
+	orderly  map[int]bool         // lives that ended after all that clients did, by a stop without a failing commit
 	seen     map[string][]endSeen // ends that anybody was shown in an answer
 }
 
@@ -76,7 +77,7 @@ type asking struct {
 func newForest(p *treeProgram, v *variant) *forest {
 	return &forest{
 		p: p, f: treeProfiles[p.Profile], v: v, queued: map[string]int64{}, owners: map[string]string{}, notes: map[string]int64{},
-		prompts: map[string]int{}, given: map[string]entrySet{}, seen: map[string][]endSeen{},
+		orderly: map[int]bool{}, prompts: map[string]int{}, given: map[string]entrySet{}, seen: map[string][]endSeen{},
 	}
 }
 
@@ -621,9 +622,21 @@ func (w *forest) live(b *branch, is *treeLife, last bool) {
 		l.cut()
 		<-done
 	}
+	if is.End == "stop" {
+		select {
+		case <-died:
+		default:
+			w.orderly[l.n] = true
+		}
+	}
 	h.stopEngine()
 	l.cut()
 	<-done
+	select {
+	case <-died: // at a commit of the stop itself
+		delete(w.orderly, l.n)
+	default:
+	}
 	w.record(func() { w.ended = append(w.ended, l.head()) })
 	h.pump()
 	h.down()

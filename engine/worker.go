@@ -65,6 +65,9 @@ func grant(a *actor, w *worker) *turns.Access {
 	return &given
 }
 
+// leave implements executor. A worker outlives the server.
+func (w *worker) leave() {}
+
 // unattended implements executor.
 func (w *worker) unattended() bool { return w.until.IsZero() }
 
@@ -179,8 +182,8 @@ func (act *activeTurn) resumesAfterRestart(g *agent) bool {
 // the server was down. The turn's timeout has continued, like the worker.
 func (a *actor) resumeWorker() {
 	act, w := a.state.active, newWorker(a)
-	if act.turn.Prompts == 0 { // otherwise used_ms has what it took before
-		act.clock.since = act.turn.StartedAt.Time
+	if since := act.turn.RunningSince; !since.IsZero() { // used_ms has what it took before
+		act.clock.since = since.Time
 	}
 	act.work.exec = w
 	if act.turn.ClaimedSeq == 0 {

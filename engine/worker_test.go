@@ -379,6 +379,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			"foo: there is no such member":            `{"type":"agent_message","role":"assistant","content":[],"foo":1}`,
 			"content: it must be an array":            `{"type":"agent_message","content":"x"}`,
 			"it must be an object":                    `"x"`,
+			"format: it must be markdown or plain":    `{"type":"agent_message","format":"html","content":[]}`,
 			"content[0].type: it must be output_text": `{"type":"agent_message","content":[{"type":"image"}]}`,
 			`unknown kind of item "no_such_one"`:      `{"type":"no_such_one"}`,
 		} {

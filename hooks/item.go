@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/sanitize"
 )
@@ -21,15 +22,16 @@ type made struct {
 	failed []error // expressions of the source
 }
 
-// item makes an item of a verified body. The error says what is wrong with the
-// body.
-func (c *Compiled) item(h http.Header, body []byte, p proof) (*made, error) {
+// item makes an item of a verified body. Its identity is of the bytes that were sent, its
+// payload is what can be read of them. The error says what is wrong with the body.
+func (c *Compiled) item(h http.Header, sent []byte, p proof) (*made, error) {
+	sum := sha256.Sum256(sent)
+	body, _ := mend.JSON(sent)
 	payload, err := parseBody(body)
 	if err != nil {
 		return nil, err
 	}
 	m := &made{input: newInput(h, payload)}
-	sum := sha256.Sum256(body)
 	m.item = inbox.Item{Source: c.name, NativeID: hex.EncodeToString(sum[:])}
 	if c.kind == KindGitHub {
 		m.drop = c.github(m, h.Get("X-GitHub-Event"), h.Get("X-GitHub-Hook-Installation-Target-Type"))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -105,7 +104,7 @@ type Compiled struct {
 
 // Compile checks a source and makes it ready. The error is a *KeyError.
 func Compile(s Source) (*Compiled, error) {
-	if !inbox.ValidSource(s.Name) || slices.Contains(inbox.OwnSources, s.Name) {
+	if !inbox.ValidSource(s.Name) || inbox.TakenForOwn(s.Name) != "" {
 		return nil, keyError("name", "a source cannot be called %q", s.Name)
 	}
 	if s.Secret == "" {

@@ -13,8 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcpEstablished is TCP_ESTABLISHED of include/net/tcp_states.h.
-const tcpEstablished = 1
+// States of include/net/tcp_states.h. A peer that has shut down its sending half is in
+// FIN_WAIT1 and then in FIN_WAIT2; our end is then in CLOSE_WAIT.
+const (
+	tcpEstablished = 1
+	tcpFinWait1    = 4
+	tcpFinWait2    = 5
+	tcpCloseWait   = 8
+)
 
 func peerUID(c net.Conn) (uint32, error) {
 	switch c := c.(type) {
@@ -27,10 +33,12 @@ func peerUID(c net.Conn) (uint32, error) {
 }
 
 // tcpPeerUID asks the kernel for the one socket whose local address is our remote
-// one, and the reverse. Then it checks that our own end is still established. The
+// one, and the reverse. Then it checks that our own end is still connected. The
 // check is needed: a peer can send a request, reset the connection and leave its
 // port to another program, whose socket would be found instead. While our end is
-// established, no other socket can have this pair of addresses.
+// established, or waits for its close, no other socket can be connected with this
+// pair of addresses: our end answers another program that tries, and that ends our end
+// first.
 func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	local, okLocal := loopbackAddr(c.LocalAddr())
 	remote, okRemote := loopbackAddr(c.RemoteAddr())
@@ -45,7 +53,7 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	return uid, stillEstablished(c)
+	return uid, stillConnected(c)
 }
 
 func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
@@ -58,15 +66,18 @@ func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ip, ap.Port()), ip.IsLoopback() && ip.Zone() == ""
 }
 
-// owner returns the user of an entry of the kernel's table. Listening and
-// half-closed sockets are not the peer of an open connection. An entry without
-// inode has no owner (its uid reads 0).
+// owner returns the user of an entry of the kernel's table. A process that has shut down
+// its sending half has its socket still, and waits for an answer; a socket that was
+// closed has the same states and no inode. An entry without inode has no owner (its uid
+// reads 0). Sockets in other states are not the peer of an open connection.
 func (s tcpSocket) owner() (uint32, error) {
 	switch {
-	case s.state != tcpEstablished:
-		return 0, fmt.Errorf("the peer's socket is in state %d", s.state)
-	case s.inode == 0:
+	case s.state == tcpEstablished && s.inode == 0:
 		return 0, ErrNoOwner
+	case s.state == tcpEstablished:
+	case (s.state == tcpFinWait1 || s.state == tcpFinWait2) && s.inode != 0:
+	default:
+		return 0, fmt.Errorf("the peer's socket is in state %d, inode %d", s.state, s.inode)
 	}
 	return knownUser(s.uid)
 }
@@ -96,7 +107,7 @@ func overflowUID() (uint32, error) {
 	return uint32(n), err
 }
 
-func stillEstablished(c *net.TCPConn) error {
+func stillConnected(c *net.TCPConn) error {
 	var info *unix.TCPInfo
 	err := onFD(c, func(fd int) (err error) {
 		info, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
@@ -105,7 +116,7 @@ func stillEstablished(c *net.TCPConn) error {
 	if err != nil {
 		return err
 	}
-	if info.State != tcpEstablished {
+	if info.State != tcpEstablished && info.State != tcpCloseWait {
 		return fmt.Errorf("our socket is in state %d", info.State)
 	}
 	return nil

@@ -176,12 +176,13 @@ func TestRuleForTheKernelsEntry(t *testing.T) {
 		{"no uid", tcpSocket{state: tcpEstablished, uid: ^uint32(0), inode: 1}, false},
 	}
 	for state := range uint8(16) {
-		if state != tcpEstablished {
+		open := state == tcpEstablished || state == tcpFinWait1 || state == tcpFinWait2
+		for inode := range uint32(2) {
 			cases = append(cases, struct {
 				name  string
 				s     tcpSocket
 				known bool
-			}{fmt.Sprint("state ", state), tcpSocket{state: state, uid: me, inode: 1}, false})
+			}{fmt.Sprint("state ", state, ", inode ", inode), tcpSocket{state: state, uid: me, inode: inode}, open && inode != 0})
 		}
 	}
 	for _, c := range cases {
@@ -205,16 +206,37 @@ func connect(t *testing.T, l net.Listener, d *net.Dialer, addr string) (client, 
 	return client, server
 }
 
-func TestPeerThatIsLeavingIsUnknown(t *testing.T) {
-	leave := map[string]func(*net.TCPConn) error{
-		"half closed": (*net.TCPConn).CloseWrite,
-		"closed":      (*net.TCPConn).Close,
-		"reset": func(c *net.TCPConn) error {
-			_ = c.SetLinger(0)
-			return c.Close()
-		},
+// stateOf is the state of a socket of this process.
+func stateOf(t *testing.T, c net.Conn) (state uint8) {
+	t.Helper()
+	if err := onFD(c.(*net.TCPConn), func(fd int) error {
+		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil {
+			state = info.State
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
-	for name, f := range leave {
+	return state
+}
+
+func reset(c *net.TCPConn) error {
+	_ = c.SetLinger(0)
+	return c.Close()
+}
+
+func TestPeerThatHasGoneIsUnknown(t *testing.T) {
+	for name, leave := range map[string]func(*net.TCPConn) error{
+		"closed": (*net.TCPConn).Close,
+		"reset":  reset,
+		"half closed, then closed": func(c *net.TCPConn) error {
+			return errors.Join(c.CloseWrite(), c.Close())
+		},
+		"half closed, then reset": func(c *net.TCPConn) error {
+			return errors.Join(c.CloseWrite(), reset(c))
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, "tcp", "127.0.0.1:0")
 			defer func() { _ = l.Close() }()
@@ -223,10 +245,10 @@ func TestPeerThatIsLeavingIsUnknown(t *testing.T) {
 			if err := isOwn(server); err != nil {
 				t.Fatalf("while connected: %v", err)
 			}
-			if err := f(client.(*net.TCPConn)); err != nil {
+			if err := leave(client.(*net.TCPConn)); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the server's end has noticed", func() bool { return stillEstablished(server.(*net.TCPConn)) != nil })
+			eventually(t, "the server's end has noticed", func() bool { return stateOf(t, server) != tcpEstablished })
 			if isOwn(server) == nil {
 				t.Error("known")
 			}
@@ -234,10 +256,46 @@ func TestPeerThatIsLeavingIsUnknown(t *testing.T) {
 	}
 }
 
+// Programs such as nc -N send their requests, shut down their sending half and wait for
+// the answers.
+func TestPeerThatHasHalfClosedIsKnown(t *testing.T) {
+	l := listen(t, "tcp", "127.0.0.1:0")
+	defer func() { _ = l.Close() }()
+	client, server := connect(t, l, &net.Dialer{}, l.Addr().String())
+	defer func() { _, _ = client.Close(), server.Close() }()
+	if err := client.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the server's end has noticed", func() bool { return stateOf(t, server) == tcpCloseWait })
+	if err := isOwn(server); err != nil {
+		t.Error(err)
+	}
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if isOwn(server) == nil {
+		t.Error("it is known after its close")
+	}
+}
+
 // TestPortThatChangedHandsIsUnknown is the race that a look-up alone loses: a
-// client sends its request, resets the connection, and a program of the
+// client sends its request, leaves the connection, and a program of the
 // server's user comes to use the same port before the server asks.
 func TestPortThatChangedHandsIsUnknown(t *testing.T) {
+	for name, leave := range map[string]func(*net.TCPConn) error{
+		"reset": reset,
+		"half closed, then reset": func(c *net.TCPConn) error {
+			return errors.Join(c.CloseWrite(), reset(c))
+		},
+		"closed, and forgotten by the kernel after a second": func(c *net.TCPConn) error {
+			return errors.Join(onFD(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, 1) }), c.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) { portChangesHands(t, leave) })
+	}
+}
+
+func portChangesHands(t *testing.T, leave func(*net.TCPConn) error) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	defer func() { _ = l.Close() }()
 	reuse := func(_, _ string, raw syscall.RawConn) error {
@@ -249,9 +307,15 @@ func TestPortThatChangedHandsIsUnknown(t *testing.T) {
 	for attempt := 1; second == nil; attempt++ {
 		var first net.Conn
 		first, gone = connect(t, l, &net.Dialer{Control: reuse}, l.Addr().String())
-		_ = first.(*net.TCPConn).SetLinger(0)
-		_ = first.Close()
-		eventually(t, "the first connection is reset", func() bool { return stillEstablished(gone.(*net.TCPConn)) != nil })
+		local, _ := loopbackAddr(first.LocalAddr())
+		remote, _ := loopbackAddr(first.RemoteAddr())
+		if err := leave(first.(*net.TCPConn)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the first socket is gone", func() bool {
+			s, err := findTCP(local, remote)
+			return err != nil || s.state != tcpFinWait1 && s.state != tcpFinWait2 && s.state != tcpEstablished
+		})
 		var err error
 		second, err = (&net.Dialer{Control: reuse, LocalAddr: first.LocalAddr()}).Dial("tcp", l.Addr().String())
 		if err != nil {

@@ -49,3 +49,18 @@ func (p Process) Alive() bool {
 	err := syscall.Kill(p.PID, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
+
+// Signal sends a signal to the process if it still runs; the error is os.ErrProcessDone
+// if it does not. On Linux no other process gets the signal, also not one that takes the
+// number between the check and the signal.
+func (p Process) Signal(sig syscall.Signal) error {
+	held, err := os.FindProcess(p.PID) // on Linux a pidfd: it stays with the process
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	if !p.Alive() {
+		return os.ErrProcessDone
+	}
+	return held.Signal(sig)
+}

@@ -40,3 +40,20 @@ func ReadStat(pid int) (s Stat, err error) {
 	s.StartTicks, err = strconv.ParseUint(fields[19], 10, 64)
 	return s, err
 }
+
+// ProcessUID returns the effective user of a process (proc_pid_status(5)).
+func ProcessUID(pid int) (uint32, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if ids, ok := strings.CutPrefix(line, "Uid:"); ok {
+			if fields := strings.Fields(ids); len(fields) == 4 { // real, effective, saved, of the file system
+				uid, err := strconv.ParseUint(fields[1], 10, 32)
+				return uint32(uid), err
+			}
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status names no user", pid)
+}

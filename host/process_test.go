@@ -63,6 +63,38 @@ func TestAProcessThatHasEndedIsNotAlive(t *testing.T) {
 	}
 }
 
+func TestOnlyTheProcessThatWasRecordedGetsASignal(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := Process{PID: cmd.Process.Pid}
+	if stat, err := ReadStat(p.PID); err == nil {
+		p.StartTicks = stat.StartTicks
+		other := p
+		other.StartTicks++
+		if err := other.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("another process with its number: %v", err)
+		}
+	}
+	if uid, err := ProcessUID(p.PID); !errors.Is(err, errors.ErrUnsupported) && (err != nil || uid != uint32(os.Geteuid())) {
+		t.Errorf("it is user %d's: %v", uid, err)
+	}
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	err := cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := p.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("a signal after its end: %v", err)
+	}
+	if _, err := ProcessUID(p.PID); err == nil {
+		t.Error("a process that has ended has a user")
+	}
+}
+
 // eventually waits for a condition of the kernel that no channel reports.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -10,8 +11,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// MaxAckIDs is how many entries one inbox/ack names at most.
-const MaxAckIDs = 1000
+const (
+	// MaxAckIDs is how many entries one inbox/ack names at most.
+	MaxAckIDs = 1000
+	// ackAtOnce is after how many items a unit acknowledges no further entry: the commit of
+	// 1,000 takes some 130 ms, and nobody else writes meanwhile.
+	ackAtOnce = 1000
+)
 
 // Check checks what needs no inbox. The error is a *turns.InvalidError.
 func (c *Ack) Check() error {
@@ -36,14 +42,16 @@ func (c *Ack) Check() error {
 	return nil
 }
 
-// Ack acknowledges exactly the items of the entries that c selects. If an id is
-// unknown, nothing is acknowledged. Errors: ErrEntryNotFound, ErrEntryExpired.
+// Ack acknowledges exactly the items of the entries that c selects, or a piece of them. If an
+// id is unknown, nothing is acknowledged. Errors: ErrEntryNotFound, ErrEntryExpired.
 func (b *Book) Ack(c Ack) (AckResult, error) {
-	entries, err := b.selected(c)
+	entries, next, err := b.selected(c)
 	if err != nil {
 		return AckResult{}, err
 	}
-	return b.ackEntries(entries, cmp.Or(c.By, ByClient), "")
+	r, err := b.ackEntries(entries, cmp.Or(c.By, ByClient), "")
+	r.Next = next
+	return r, err
 }
 
 // AckTold acknowledges the entries that a turn was told, when it completes.
@@ -52,29 +60,56 @@ func (b *Book) AckTold(turnID string) error {
 	return err
 }
 
-// selected lists the entries that c selects, the oldest first.
-func (b *Book) selected(c Ack) (list []*Entry, err error) {
+// selected lists the entries that c selects, the oldest first. If there are more than one
+// piece, next is where the next one begins.
+func (b *Book) selected(c Ack) (list []*Entry, next int64, err error) {
 	switch {
 	case c.ThroughEntryID != "":
 		e, err := b.rows.entryOf(c.ThroughEntryID)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		list = b.rows.visibleAt(e.Seq - 1)
-		return append(list, e), b.rows.err
+		list, next = b.rows.visibleAt(e.Seq-1, c.After, ackAtOnce)
+		if next != 0 || c.After != 0 {
+			list = atLast(b.rows, e, list, next == 0)
+		}
+		if next == 0 {
+			list = append(list, e)
+		}
+		return list, next, b.rows.err
 	case c.All:
-		return b.rows.visibleAt(*c.AsOfSeq), b.rows.err
+		list, next = b.rows.visibleAt(*c.AsOfSeq, c.After, ackAtOnce)
+		return list, next, b.rows.err
 	}
 	for _, id := range c.EntryIDs {
 		e, err := b.rows.entryOf(id)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if !slices.Contains(list, e) {
 			list = append(list, e)
 		}
 	}
-	return list, b.rows.err
+	return list, 0, b.rows.err
+}
+
+// atLast moves the earlier snapshots of e's digest from the list of their piece to
+// that of the last piece, which has e: what they leave of the digest would be posted as a
+// remainder, and e acknowledges it.
+func atLast(rows *view, e *Entry, list []*Entry, last bool) []*Entry {
+	if e.Digest == 0 {
+		return list
+	}
+	list = slices.DeleteFunc(list, func(other *Entry) bool { return other.Digest == e.Digest })
+	if last {
+		before, _ := rows.visibleAt(e.Seq-1, 0, math.MaxInt) // the rest is acknowledged: few
+		for _, other := range before {
+			if other.Digest == e.Digest {
+				list = append(list, other)
+			}
+		}
+	}
+	return list
 }
 
 // ackEntries acknowledges the items of entries, and posts what remains of the

@@ -90,7 +90,8 @@ var brokenRules = map[string]*broken{
 				return c
 			}
 			c = Ack{EntryIDs: []notify.ID{}}
-			for _, v := range b.rows.visibleAt(1 << 60) {
+			list, _ := b.rows.visibleAt(1<<60, 0, 1<<60)
+			for _, v := range list {
 				if v.Seq <= e.Seq {
 					c.EntryIDs = append(c.EntryIDs, v.EntryID)
 				}
@@ -123,6 +124,25 @@ var brokenRules = map[string]*broken{
 			return body
 		},
 		caught: []string{"P1"},
+	},
+	"a firing is the item of its second": {
+		event: func(h *history, b *Book, body any, _ bool) any {
+			switch c := body.(type) {
+			case *Received:
+				timerID, _, _ := strings.Cut(c.NativeID, ":")
+				for _, r := range all[*Raw](h.w.store, RawTable) {
+					if c.Source == SourceTimer && strings.HasPrefix(r.NativeID, timerID+":") && r.OccurredAt.Unix() == c.OccurredAt.Unix() {
+						return nil
+					}
+				}
+			case *Posted:
+				if c.Entry.Source == SourceTimer && b.rows.Row(RawTable, seqOf(c.Entry.LastRawID)) == nil {
+					return nil
+				}
+			}
+			return body
+		},
+		caught: []string{"is no item of its own"},
 	},
 }
 

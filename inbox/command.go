@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"slices"
+
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -74,6 +76,9 @@ type Ack struct {
 	AsOfSeq        *int64      `json:"as_of_seq,omitzero"`
 	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
+
+	// After makes it a later piece: entries up to this seq are left out. See AckResult.Next.
+	After int64 `json:"-"`
 }
 
 // AckResult answers inbox/ack.
@@ -82,6 +87,17 @@ type AckResult struct {
 	AckedItems        int         `json:"acked_items"`   // that were not acknowledged before
 	RemainderEntryIDs []notify.ID `json:"remainder_entry_ids"`
 	Seq               int64       `json:"seq"`
+
+	// Next says that a unit would have become too large: the next piece is After this seq. 0 =
+	// this was the last one.
+	Next int64 `json:"-"`
+}
+
+// Add adds what earlier pieces have acknowledged.
+func (r *AckResult) Add(earlier AckResult) {
+	r.AckedEntries += earlier.AckedEntries
+	r.AckedItems += earlier.AckedItems
+	r.RemainderEntryIDs = append(slices.Clip(earlier.RemainderEntryIDs), r.RemainderEntryIDs...)
 }
 
 // FlushNow flushes one digest, or all of the inbox.

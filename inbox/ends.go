@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -63,10 +62,14 @@ func endSummary(r *turns.Result) string {
 	if r.Error != nil {
 		words = r.Error.Kind + ": " + r.Error.Message
 	}
-	s := fmt.Sprintf("%s: %s", r.State, name)
-	if words := verdictWords(r); words != "" {
-		s = fmt.Sprintf("%s, %s: %s", r.State, words, name)
+	s := string(r.State)
+	if r.StoppedEarly() {
+		s = turns.EarlyStop(r.StopReason)
 	}
+	if words := verdictWords(r); words != "" {
+		s += ", " + words
+	}
+	s += ": " + name
 	if words = strings.TrimSpace(words); words != "" {
 		s += ": " + words
 	}

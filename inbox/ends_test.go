@@ -16,6 +16,15 @@ func TestTheVerdictIsPartOfWhatIsToldOfAnEnd(t *testing.T) {
 		line, summary string
 	}{
 		{turns.Result{State: turns.Completed}, "completed", "completed: turn_1"},
+		{turns.Result{State: turns.Completed, StopReason: "end_turn"}, "completed", "completed: turn_1"},
+		{
+			turns.Result{State: turns.Completed, StopReason: "refusal", Text: "no"},
+			"completed, but it stopped early (refusal)", "stopped early (refusal): turn_1: no",
+		},
+		{
+			turns.Result{State: turns.Completed, StopReason: "a\nb", Review: &turns.Review{State: turns.Approved}},
+			"completed, but it stopped early (a b); approved in a review", "stopped early (a b), approved in a review: turn_1",
+		},
 		{
 			turns.Result{State: turns.Completed, Review: &turns.Review{State: turns.Approved}},
 			"completed; approved in a review", "completed, approved in a review: turn_1",

@@ -80,7 +80,8 @@ func (it *Item) Grouped() bool {
 	return it.Grouping != nil && it.Grouping.ResourceRef != "" && it.Grouping.EventFamily != ""
 }
 
-// The sources of the server itself. Nothing else may use their names.
+// The sources of the server itself. Nothing else may use their names, nor names that
+// could be taken for them: see TakenForOwn.
 const (
 	SourceMessage = "message"
 	SourceEvents  = "events"
@@ -154,6 +155,38 @@ func ValidSource(name string) bool {
 		}
 	}
 	return true
+}
+
+// TakenForOwn returns the source of the server that has this name, or that a person or
+// a model could take it for; "" if there is none. Names are compared without upper
+// case, separators and a plural, and with characters that look alike as one. A sender
+// with such a name could pass its words off as a reminder or as the end of a turn.
+func TakenForOwn(name string) string {
+	for _, own := range OwnSources {
+		if skeleton(name) == skeleton(own) {
+			return own
+		}
+	}
+	return ""
+}
+
+var lookAlikes = strings.NewReplacer(".", "", "_", "", "-", "", "0", "o", "1", "i", "l", "i", "5", "s", "rn", "m")
+
+func skeleton(name string) string {
+	return strings.TrimRight(lookAlikes.Replace(strings.ToLower(name)), "s")
+}
+
+// checkNotOwn refuses a source of others whose name is one of the server's. field is
+// the member.
+func checkNotOwn(field, source string) error {
+	switch own := TakenForOwn(source); own {
+	case "":
+		return nil
+	case source:
+		return turns.Invalid(field, turns.ReasonInvalid, "the source %s belongs to the server", source)
+	default:
+		return turns.Invalid(field, turns.ReasonInvalid, "the source %s could be taken for %s, which belongs to the server", source, own)
+	}
 }
 
 // isLine reports whether s is valid UTF-8 without control characters.

@@ -84,6 +84,7 @@ func TestIngestCheck(t *testing.T) {
 		"events":   {[]Item{{Source: SourceEvents, NativeID: "1"}}, "items[0].source", "invalid"},
 		"turns":    {[]Item{{Source: SourceTurns, NativeID: "1"}}, "items[0].source", "invalid"},
 		"timer":    {[]Item{{Source: SourceTimer, NativeID: "1"}}, "items[0].source", "invalid"},
+		"timers":   {[]Item{{Source: "ci", NativeID: "1"}, {Source: "timers", NativeID: "1"}}, "items[1].source", "invalid"},
 	} {
 		wantInvalid(t, name, (&Ingest{Items: c.items}).Check(), c.field, c.reason)
 	}
@@ -171,6 +172,24 @@ func TestPayloadCountsTheBytesOfItsEvent(t *testing.T) {
 		}
 		if string(b.Payload) != string(it.Payload) {
 			t.Errorf("%s is %s when it arrives, and %s in its event", payload, it.Payload, b.Payload)
+		}
+	}
+}
+
+func TestNamesThatCouldBeTakenForOurSources(t *testing.T) {
+	for own, names := range map[string][]string{
+		SourceTimer:   {"timer", "timers", "Timer", "TIMERS", "t.i.m-e_r", "t1mer", "tlmer", "tImer", "tirner", "timer.s", "timer_"},
+		SourceMessage: {"message", "messages", "Message", "rnessage", "me55age"},
+		SourceEvents:  {"events", "event", "EVENTS", "event-s", "event5"},
+		SourceTurns:   {"turns", "turn", "Turn.s", "tums"},
+		"": {
+			"", "s", "ci", "github", "alertmanager", "events-ci", "my-timer", "timer2", "mailer", "returns", "turner", "eventbus", "message-queue", "home-assistant",
+		},
+	} {
+		for _, name := range names {
+			if got := TakenForOwn(name); got != own {
+				t.Errorf("%q is taken for %q, want %q", name, got, own)
+			}
 		}
 	}
 }

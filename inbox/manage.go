@@ -52,7 +52,7 @@ func (c *Subscribe) Check() error {
 	switch {
 	case c.SubscriptionID != "" && !threads.ValidID(c.SubscriptionID):
 		return turns.Invalid("subscription_id", turns.ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")
-	case !ValidSource(c.Source) || c.Source == SourceMessage || c.Source == SourceTurns || c.Source == SourceTimer:
+	case c.Source != SourceEvents && (!ValidSource(c.Source) || TakenForOwn(c.Source) != ""):
 		return turns.Invalid("source", turns.ReasonInvalid, "must be events or a configured source")
 	case len(c.ThreadIDs) > maxIDs || len(c.Methods) > maxIDs:
 		return turns.Invalid("thread_ids", turns.ReasonTooMany, "at most %d thread_ids and %d methods", maxIDs, maxIDs)

@@ -143,6 +143,9 @@ func endLine(e *Entry, r *turns.Result) string {
 		s += fmt.Sprintf(" %q", sanitize.Line(r.Title, MaxSummary))
 	}
 	s += fmt.Sprintf(" in thread %s %s", r.ThreadID, endWords[r.State])
+	if r.StoppedEarly() {
+		s += ", but it " + turns.EarlyStop(r.StopReason)
+	}
 	if r.Error != nil {
 		s += ": " + sanitize.Line(r.Error.Kind+": "+r.Error.Message, MaxSummary)
 	}

@@ -55,9 +55,16 @@ func (h *history) configure() operation {
 
 func (h *history) timer() operation {
 	id := "timer_" + strconv.Itoa(h.Int(4, "timer"))
+	if h.focus == focusTimers {
+		id = "timer_0"
+	}
 	c := CreateTimer{TimerID: id, Text: "look", EverySeconds: 60}
 	if h.Int(2, "at") == 0 {
-		c.EverySeconds, c.At = 0, notify.TimeOf(h.w.now.Add(time.Duration(1+h.Int(200, "in"))*time.Second))
+		in := time.Duration(1+h.Int(200, "in")) * time.Second
+		if h.Int(2, "soon") == 0 {
+			in /= 1000
+		}
+		c.EverySeconds, c.At = 0, notify.TimeOf(h.w.now.Add(in))
 	}
 	return func(b *Book, _ *memUnit) func(int64) error {
 		if h.m.timers[id] != nil && c.EverySeconds != 0 {
@@ -123,9 +130,13 @@ func (h *history) expire() operation {
 // clock sets the clock forward. Usually what is due on the way is done in time;
 // after a standstill it is done at once.
 func (h *history) clock() error {
+	advance := h.Int(9, "advance")
+	if h.focus == focusTimers && advance > 3 {
+		advance %= 2
+	}
 	to := h.w.now.Add([]time.Duration{
 		10 * time.Millisecond, 90 * time.Millisecond, time.Second, 4 * time.Second, 16 * time.Second, 31 * time.Second, 65 * time.Second, 121 * time.Second, 25 * time.Hour,
-	}[h.Int(9, "advance")])
+	}[advance])
 	standstill := h.Int(4, "standstill") == 0
 	for range 1000 {
 		due := int64(0)

@@ -99,31 +99,28 @@ func (h *history) ack(r *reader) operation {
 	}
 }
 
-// turnStep begins or ends a turn that is told what is new.
+// turnStep begins a turn that is told what is new, tells it more, or ends it.
 func (h *history) turnStep() error {
 	if h.turn == "" {
 		h.turns++
 		turnID := "turn_" + strconv.Itoa(h.turns)
-		told := false
-		err := h.unit(func(b *Book, _ *memUnit) func(int64) error {
-			entries, err := b.Fresh(nil)
-			ids := idsOf(entries)
-			h.note("tell %v", ids)
-			if len(entries) > 0 {
-				b.Tell(entries, turnID)
-			}
-			return func(int64) error {
-				if err != nil || !slices.Equal(ids, h.m.freshEntries()) {
-					return fmt.Errorf("new are %v (%w), want %v", ids, err, h.m.freshEntries())
-				}
-				if told = len(ids) > 0; !told {
-					return nil
-				}
-				return h.m.tell(ids, turnID)
-			}
-		})
+		told, err := h.tell(turnID)
 		if told {
-			h.turn = turnID
+			h.turn, h.word = turnID, 0
+		}
+		return err
+	}
+	switch next := h.Int(4, "goes on"); {
+	case h.focus == focusTurns: // it ends
+	case next == 0:
+		h.note("a word")
+		h.w.last++ // its item
+		h.word = h.w.last
+		return nil
+	case next == 1:
+		told, err := h.tell(h.turn)
+		if told {
+			h.seen["told more"]++
 		}
 		return err
 	}
@@ -139,12 +136,11 @@ func (h *history) turnStep() error {
 		switch how {
 		case 0: // it fails, and what it was told stays told
 			method, state = notify.TurnFailed, turns.Failed
-		case 1: // without a word
-			err = b.Untell(turnID, true)
-		default:
-			if b.Settings.Ack == AckTurnEnd {
-				err = b.AckTold(turnID)
-			}
+		case 1: // without a further word
+			err = b.Untell(turnID, true, h.word)
+		}
+		if how != 0 && b.Settings.Ack == AckTurnEnd && err == nil {
+			err = b.AckTold(turnID)
 		}
 		u.turnEvent(b, method, turnID, 1, &turns.EndedEvent{Type: "turn", State: state, CompletedAt: b.Now})
 		return func(int64) error {
@@ -152,15 +148,19 @@ func (h *history) turnStep() error {
 			if err != nil {
 				return err
 			}
-			switch {
-			case how == 1:
-				if err := h.m.untell(turnID); err != nil {
+			if how == 1 {
+				if err := h.m.untell(turnID, h.word); err != nil {
 					return err
 				}
 				h.seen["untold"]++
-			case how == 3 && h.m.settings.Ack == AckTurnEnd && h.m.toldTurn == turnID:
-				if _, err := h.m.ack(union(h.m.toldBy(turnID)), ByTurn, turnID); err != nil {
+			}
+			if how != 0 && h.m.settings.Ack == AckTurnEnd {
+				r, err := h.m.ack(union(h.m.toldBy(turnID)), ByTurn, turnID)
+				if err != nil {
 					return err
+				}
+				if how == 1 && r.AckedItems > 0 {
+					h.seen["untold in part"]++
 				}
 			}
 			if h.m.toldTurn == turnID && !h.m.untold && h.m.silent > 0 {
@@ -177,6 +177,28 @@ func (h *history) turnStep() error {
 		h.turn = ""
 	}
 	return err
+}
+
+// tell tells a turn what is new. It reports whether it was told anything.
+func (h *history) tell(turnID string) (told bool, err error) {
+	err = h.unit(func(b *Book, _ *memUnit) func(int64) error {
+		entries, err := b.Fresh(nil)
+		ids := idsOf(entries)
+		h.note("tell %v", ids)
+		if len(entries) > 0 {
+			b.Tell(entries, turnID)
+		}
+		return func(int64) error {
+			if err != nil || !slices.Equal(ids, h.m.freshEntries()) {
+				return fmt.Errorf("new are %v (%w), want %v", ids, err, h.m.freshEntries())
+			}
+			if told = len(ids) > 0; !told {
+				return nil
+			}
+			return h.m.tell(ids, turnID)
+		}
+	})
+	return told, err
 }
 
 func (h *history) wakeNow() operation {

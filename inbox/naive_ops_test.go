@@ -222,13 +222,14 @@ func (m *naive) toldBy(turnID string) (list []*naiveEntry) {
 	return list
 }
 
-func (m *naive) untell(turnID string) error {
+// untell follows the end of a turn: what it was told after its last word is new again.
+func (m *naive) untell(turnID string, word int64) error {
 	if m.toldTurn != turnID || m.untold {
 		return nil
 	}
 	var ids []notify.ID
 	for _, e := range m.toldBy(turnID) {
-		if e.toldSeq >= m.toldSeq {
+		if e.toldSeq > word {
 			ids = append(ids, EntryID(e.seq))
 		}
 	}
@@ -323,8 +324,8 @@ func (m *naive) fire() error {
 		it := timerItem(&Timer{TimerID: body.TimerID, Text: t.text}, notify.Time{Time: last}, n-1)
 		if m.full([]Item{it}) {
 			m.lagged[SourceTimer]++
-		} else if _, err := m.ingest(&it); err != nil {
-			return err
+		} else if got, err := m.ingest(&it); err != nil || got.Duplicate {
+			return fmt.Errorf("the firing of %s at %s is no item of its own: %+v, %v", body.TimerID, last, got, err)
 		}
 	}
 	return nil

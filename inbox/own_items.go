@@ -51,8 +51,8 @@ func (c *Ingest) Check() error {
 	}
 	for i := range c.Items {
 		field := "items[" + strconv.Itoa(i) + "]"
-		if slices.Contains(OwnSources, c.Items[i].Source) {
-			return turns.Invalid(field+".source", turns.ReasonInvalid, "the source %s belongs to the server", c.Items[i].Source)
+		if err := checkNotOwn(field+".source", c.Items[i].Source); err != nil {
+			return err
 		}
 		if err := c.Items[i].Check(field); err != nil {
 			return err
@@ -61,8 +61,10 @@ func (c *Ingest) Check() error {
 	return nil
 }
 
-// timerItem is the item of a firing. missed is how many earlier planned times it
-// stands for.
+// timerItem is the item of a firing. missed is how many earlier planned times it stands for.
+// Its identity has the planned time as it is stored, to the millisecond: a timer may fire, be
+// created again under its id, and fire within one second. Planned times of one id are the
+// same only after the clock was set back, which fires nothing twice.
 func timerItem(t *Timer, planned notify.Time, missed int64) Item {
 	payload, err := json.Marshal(struct {
 		TimerID   string      `json:"timer_id"`
@@ -73,12 +75,13 @@ func timerItem(t *Timer, planned notify.Time, missed int64) Item {
 	if err != nil {
 		payload = nil // as above
 	}
+	at, _ := planned.MarshalText() // it always encodes
 	summary := t.Text
 	if missed > 0 {
 		summary = fmt.Sprintf("%s (and %d earlier, missed)", t.Text, missed)
 	}
 	return Item{
-		Source: SourceTimer, NativeID: t.TimerID + ":" + planned.UTC().Format(time.RFC3339), OccurredAt: planned,
+		Source: SourceTimer, NativeID: t.TimerID + ":" + string(at), OccurredAt: planned,
 		Summary: sanitize.Line(summary, MaxSummary), Payload: payload,
 	}
 }

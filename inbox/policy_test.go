@@ -127,6 +127,8 @@ func TestSubscribeCheck(t *testing.T) {
 		"message":              {Subscribe{Source: SourceMessage}, "source", "invalid"},
 		"turns":                {Subscribe{Source: SourceTurns}, "source", "invalid"},
 		"timer":                {Subscribe{Source: SourceTimer}, "source", "invalid"},
+		"like timer":           {Subscribe{Source: "Timers"}, "source", "invalid"},
+		"like events":          {Subscribe{Source: "event"}, "source", "invalid"},
 		"bad id":               {Subscribe{SubscriptionID: "a b", Source: "gh"}, "subscription_id", "invalid"},
 		"threads of a webhook": {Subscribe{Source: "gh", ThreadIDs: []string{"a"}}, "thread_ids", "invalid"},
 		"filter of events":     {Subscribe{Source: SourceEvents, Filter: "x"}, "filter", "invalid"},

@@ -506,7 +506,7 @@ func TestWakeLeavesWhatTheActiveTurnWasTold(t *testing.T) {
 	tell("turn_2")
 	remainder := w.ack(t, Ack{EntryIDs: []notify.ID{first}}).RemainderEntryIDs[0] // of what turn_2 was told in both
 	wake("turn_2", alone)
-	w.must(t, func(b *Book) { _ = b.Untell("turn_2", true) })
+	w.must(t, func(b *Book) { _ = b.Untell("turn_2", true, 0) })
 	if box := w.box(); box.Silent != 1 || box.NewEntries != 2 || !w.entry(t, remainder).Fresh {
 		t.Errorf("after the end without a word: %+v", box)
 	}
@@ -578,5 +578,32 @@ func TestOneDigestOfAKeyIsOpen(t *testing.T) {
 	second.Seq = -1
 	if err := w.store.clone().put(&second, 1000); err == nil {
 		t.Error("the store takes a second open digest of the key")
+	}
+}
+
+// Naive: a firing is named by its planned time, in seconds. Then the reminder of a timer that
+// is created anew counts as a duplicate of the one before, and is lost.
+func TestEveryFiringIsAnItem(t *testing.T) {
+	w := newWorld()
+	began := w.now
+	fire := func(after time.Duration) {
+		t.Helper()
+		w.must(t, func(b *Book) {
+			if _, created, err := b.CreateTimer(CreateTimer{TimerID: "t", Text: "look", At: notify.TimeOf(began.Add(after))}); err != nil || !created {
+				t.Fatalf("create: %v, %v", created, err)
+			}
+		})
+		w.now = notify.TimeOf(began.Add(after))
+		events := w.must(t, func(b *Book) {
+			if err := b.FireDue(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if want := []string{notify.TimerFired, notify.InboxReceived, notify.InboxPosted}; !slices.Equal(methodsOf(events), want) {
+			t.Errorf("after %v: %v, want %v", after, methodsOf(events), want)
+		}
+	}
+	for ms := range time.Duration(3) {
+		fire(time.Second + ms*time.Millisecond)
 	}
 }

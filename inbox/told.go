@@ -53,12 +53,11 @@ func idsOf(entries []*Entry) []notify.ID {
 	return ids
 }
 
-// Untell makes the entries that a turn was told last new again, because its agent has said
-// nothing since. What it was told before stays told. wake says that the turn was a wake.
-// After maxSilent such wakes in a row nothing wakes the thread.
-func (b *Book) Untell(turnID string, wake bool) error {
-	last := b.rows.inbox().ToldSeq
-	list := slices.DeleteFunc(b.rows.toldBy(turnID), func(e *Entry) bool { return order(e.ToldSeq) < order(last) })
+// Untell makes the entries new again that a turn was told after its agent's last word, whose
+// item has the seq word; 0 = it has said nothing. What it was told before stays told. wake
+// says that the turn was a wake. After maxSilent such wakes in a row nothing wakes the thread.
+func (b *Book) Untell(turnID string, wake bool, word int64) error {
+	list := slices.DeleteFunc(b.rows.toldBy(turnID), func(e *Entry) bool { return order(e.ToldSeq) < order(word) })
 	if b.rows.err != nil || len(list) == 0 {
 		return b.rows.err
 	}

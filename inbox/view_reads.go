@@ -57,16 +57,20 @@ func (v *view) entryOfItem(raw int64) *Entry {
 	return e
 }
 
-// visibleAt lists the entries up to a seq that were visible then and are not
-// fully acknowledged now: also those that are superseded since.
-func (v *view) visibleAt(seq int64) (list []*Entry) {
-	v.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{v.threadID}, Until: seq + 1}, func(row ledger.Row) bool {
+// visibleAt lists the entries after one seq and up to another that were visible then and are
+// not fully acknowledged now: also those that are superseded since. It ends after items items;
+// next is the seq of the last entry then.
+func (v *view) visibleAt(seq, after int64, items int) (list []*Entry, next int64) {
+	v.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{v.threadID}, After: after, Until: seq + 1}, func(row ledger.Row) bool {
 		if e := row.(*Entry); e.AckedAt.IsZero() && (e.By == 0 || order(e.By) > seq) {
 			list = append(list, e)
+			if items -= e.Unacked; items <= 0 {
+				next = e.Seq
+			}
 		}
-		return true
+		return next == 0
 	})
-	return list
+	return list, next
 }
 
 // toldBy lists the entries that a turn was told and that are not fully

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/strict"
 )
 
@@ -48,6 +51,16 @@ type UserMessage struct {
 
 	// Entries are the inbox entries that a message of the origin wake tells.
 	Entries []ToldEntry `json:"entries,omitzero"`
+	// Answers are what a message of the origin resume tells.
+	Answers []ToldAnswer `json:"answers,omitzero"`
+}
+
+// ToldAnswer is the end of a question for which a turn waited over a restart of the
+// server. Title is what was asked, Answer how it was answered, both as the agent is told.
+type ToldAnswer struct {
+	ItemID string `json:"item_id"`
+	Title  string `json:"title"`
+	Answer string `json:"answer"`
 }
 
 // ToldEntry is an entry of the thread's inbox that an agent is told.
@@ -67,6 +80,7 @@ const (
 	OriginSteer  = "steer"
 	OriginWake   = "wake"
 	OriginReview = "review" // the note of the review that rejected the turn before
+	OriginResume = "resume" // the answers with which a turn goes on after a restart of the server
 )
 
 // Text returns all text parts of the message, joined by line feeds.
@@ -90,6 +104,18 @@ type OutputText struct {
 	Text string `json:"text"`
 }
 
+// Format says how the text of a message is meant; "" is Markdown.
+type Format string
+
+// The formats of messages. The text of a plain one is shown as it is.
+const (
+	FormatMarkdown Format = "markdown"
+	FormatPlain    Format = "plain"
+)
+
+// Formats are all formats.
+var Formats = []Format{FormatMarkdown, FormatPlain}
+
 // AgentMessage is text an agent says to its user. Raw, here and in the kinds
 // below, is what the agent sent about the item in its own protocol; it is kept
 // if the agent's configuration says so.
@@ -98,6 +124,7 @@ type AgentMessage struct {
 	Role    string       `json:"role"`
 	Content []OutputText `json:"content"`
 	Phase   string       `json:"phase,omitzero"`
+	Format  Format       `json:"format,omitzero"`
 	Raw     []Raw        `json:"raw,omitzero"`
 }
 
@@ -215,12 +242,17 @@ const (
 )
 
 // Outcome is how a question ended. Type is selected, answered, cancelled or
-// expired.
+// expired. Reason says why a question was cancelled: restart, or "" = it is no longer asked.
 type Outcome struct {
 	Type     string `json:"type"`
 	OptionID string `json:"option_id,omitzero"`
 	Kind     string `json:"kind,omitzero"`
+	Reason   string `json:"reason,omitzero"`
 }
+
+// ReasonRestart is the Reason of an outcome: a restart of the server has ended the agent
+// that waited for the answer.
+const ReasonRestart = "restart"
 
 // The outcome types.
 const (
@@ -231,7 +263,8 @@ const (
 )
 
 // PermissionRequest asks a person whether the agent may do something.
-// ExpiresAt is RFC 3339; empty = it never expires.
+// ExpiresAt is RFC 3339; empty = it never expires. OnExpiry is the kind of the option
+// that is chosen then; empty = none.
 type PermissionRequest struct {
 	Type        Kind     `json:"type"`
 	Title       string   `json:"title"`
@@ -241,10 +274,11 @@ type PermissionRequest struct {
 	Outcome     *Outcome `json:"outcome,omitzero"`
 	ResolvedBy  string   `json:"resolved_by,omitzero"`
 	ExpiresAt   string   `json:"expires_at,omitzero"`
+	OnExpiry    string   `json:"on_expiry,omitzero"`
 }
 
 // Question asks a person for an answer. Schema is a JSON Schema of the answer,
-// URL a page on which it is given.
+// URL a page on which it is given. ExpiresAt is as in PermissionRequest.
 type Question struct {
 	Type    Kind     `json:"type"`
 	Message string   `json:"message"`
@@ -254,6 +288,36 @@ type Question struct {
 	Answer  Raw      `json:"answer,omitzero"`
 
 	ResolvedBy string `json:"resolved_by,omitzero"`
+	ExpiresAt  string `json:"expires_at,omitzero"`
+}
+
+// Expiry returns when a question expires, and the kind of the option that is chosen then;
+// the zero time if it never does, or if c is no question.
+func Expiry(c Content) (at time.Time, kind string) {
+	text := ""
+	switch c := c.(type) {
+	case PermissionRequest:
+		text, kind = c.ExpiresAt, c.OnExpiry
+	case Question:
+		text = c.ExpiresAt
+	}
+	at, _ = time.Parse(time.RFC3339Nano, text) // the server has written it
+	return at, kind
+}
+
+// WithExpiry returns the content of a question with its expiry.
+func WithExpiry(c Content, at notify.Time, kind string) Content {
+	raw, _ := at.MarshalText() // a time of the server has a text
+	text := string(raw)
+	switch c := c.(type) {
+	case PermissionRequest:
+		c.ExpiresAt, c.OnExpiry = text, kind
+		return c
+	case Question:
+		c.ExpiresAt = text
+		return c
+	}
+	return c
 }
 
 // Cost is an amount of money.
@@ -353,6 +417,9 @@ func FromAgent(raw Raw) (Content, error) {
 	m, ok := content.(AgentMessage)
 	if !ok {
 		return content, nil
+	}
+	if m.Format != "" && !slices.Contains(Formats, m.Format) {
+		return nil, &strict.Error{Field: "format", Reason: strict.Malformed, Text: "it must be markdown or plain"}
 	}
 	text := ""
 	for i, part := range m.Content {

@@ -2,6 +2,7 @@ package items
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/seed82539d15/holon/notify"
@@ -25,5 +26,20 @@ func TestItemKeepsTheLineageOfItsCreation(t *testing.T) {
 	plain := Apply(nil, notify.Header{Seq: notify.Provisional(0)}, &Created{Content: Raw(`{"type":"plan"}`)})
 	if plain.Settle(10); plain.Span != 0 || plain.Lineage != nil {
 		t.Errorf("an item without a try: %+v", plain)
+	}
+}
+
+// What an agent says of the format of its message stays; it is not in messages that say
+// nothing.
+func TestMessagesKeepTheirFormat(t *testing.T) {
+	for said, want := range map[string]Format{`"format":"plain",`: FormatPlain, `"format":"markdown",`: FormatMarkdown, ``: ""} {
+		content, err := FromAgent(Raw(`{"type":"agent_message",` + said + `"content":[{"text":"__init__.py"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := Encode(WithText(content, "longer"))
+		if err != nil || strings.Contains(string(raw), `"format":"`+string(want)+`"`) != (want != "") || strings.Contains(string(raw), "format") != (want != "") {
+			t.Errorf("%q becomes %s, %v", said, raw, err)
+		}
 	}
 }

@@ -54,10 +54,15 @@ func (u *Unit) Settle(first int64) {
 // Key is an idempotency key and what it was used for. Hash is the hash of the
 // params as JSON values, so that the order of members does not count.
 type Key struct {
-	Key    string
-	Method string
-	Hash   [32]byte
+	Key       string
+	Method    string
+	Hash      [32]byte
+	Requester Requester
 }
+
+// Requester names whose share something counts in, where all requesters share what is
+// bounded. "" is the owner, who has no share.
+type Requester string
 
 // Stored is the response stored with an idempotency key. Seq is the seq of that
 // response.

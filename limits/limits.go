@@ -69,6 +69,9 @@ const (
 
 	IdempotencyKeys    = 1_000_000
 	IdempotencyKeysFor = 7 * 24 * time.Hour
+	// IdempotencyKeysPerToken is how many of them one requester has that is not the
+	// owner, so that it cannot push out the keys of others.
+	IdempotencyKeysPerToken = 100_000
 
 	// AgentOutputBytes is how much output of one process may wait for the log.
 	// When it is reached, the process's stdout is not read. A full intake of one

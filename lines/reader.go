@@ -8,7 +8,8 @@ import (
 )
 
 // ErrTooLong says that a line is longer than the bound. It is returned once, with
-// the bound, as soon as the bound is passed. The rest of the line is skipped.
+// the bound and the beginning of the line, as soon as the bound is passed. The rest of
+// the line is skipped.
 var ErrTooLong = errors.New("too long")
 
 const (
@@ -21,6 +22,8 @@ const (
 	// keep is how many times the first buffer may be kept after a long line, so
 	// that a stream of slightly longer lines does not allocate for each.
 	keep = 16
+	// beginning is how much of a line that is too long is returned.
+	beginning = 1 << 10
 )
 
 // Config says which lines a Reader accepts.
@@ -73,7 +76,7 @@ func (l *Reader) Next() ([]byte, error) {
 			}
 			l.number++
 			if len(line) > l.config.Max {
-				return nil, l.tooLong()
+				return trim(line[:min(len(line), beginning)]), l.tooLong()
 			}
 			if line = trim(line); len(line) > 0 {
 				return line, nil
@@ -86,8 +89,9 @@ func (l *Reader) Next() ([]byte, error) {
 		} else if l.end-l.start > l.config.Max {
 			l.skipping = true
 			l.number++
+			line := bytes.Clone(trim(l.buf[l.start:min(l.end, l.start+beginning)]))
 			l.buf, l.start, l.end, l.scanned = nil, 0, 0, 0
-			return nil, l.tooLong()
+			return line, l.tooLong()
 		}
 		if l.err != nil {
 			return l.last()

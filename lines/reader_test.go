@@ -57,6 +57,21 @@ func TestLinesAreReadByRule(t *testing.T) {
 	}
 }
 
+// Who refuses a line that is too long can say which one it was.
+func TestTheBeginningOfALineThatIsTooLongIsReturned(t *testing.T) {
+	const bound = 4 << 10
+	long := strings.Repeat("z", 2*bound)
+	for name, in := range map[string]string{"with its end": "x\n y" + long[:bound] + "\n", "without": "x\n y" + long} {
+		l := New(iotest.OneByteReader(strings.NewReader(in)), Config{Max: bound})
+		if line, err := l.Next(); err != nil || string(line) != "x" {
+			t.Fatal(string(line), err)
+		}
+		if line, err := l.Next(); !errors.Is(err, ErrTooLong) || !strings.HasPrefix(string(line), "yz") || len(line) != beginning-1 {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
+	}
+}
+
 func TestReaderThatBreaksEndsTheLines(t *testing.T) {
 	broken := errors.New("broken")
 	l := New(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), Config{Max: 100})

@@ -1,29 +1,24 @@
 package notify
 
 import (
+	"bytes"
+	"context"
 	"strings"
 	"testing"
 )
 
-func TestSparseFramesSayTheirSeqs(t *testing.T) {
-	var frames []byte
-	for _, seq := range []int64{3, 4, 1000, 1e17} {
-		e := draft(seq, "a", ItemDelta, 5)
-		frames = e.AppendFrame(frames)
-	}
-	b, err := batchOf(2, 1e18, frames, true)
-	if err != nil || len(b.seqs) != 4 || b.seqs[0] != 3 || b.seqs[3] != 1e17 || b.last != 1e18 {
-		t.Fatalf("%+v, %v", b, err)
-	}
-	for after, want := range map[int64]int{0: 0, 2: 0, 3: 1, 5: 2, 999: 2, 1000: 3, 1e17: 4} {
-		if got := b.index(after); got != want {
-			t.Errorf("after %d: index %d, want %d", after, got, want)
-		}
-	}
+// madeOf is a log that answers with these frames.
+type madeOf struct {
+	Log
+	frames string
 }
 
-// FuzzFrames holds that no bytes that a log may answer with do harm: they are
-// frames with a seq each, or an error.
+func (l *madeOf) Page(context.Context, Query) (Page, error) {
+	return Page{Frames: []byte(l.frames), First: 1, Scanned: 9, Latest: 9}, nil
+}
+
+// FuzzFrames holds that no bytes that a log may answer with do harm: a cursor returns
+// them, or an error.
 func FuzzFrames(f *testing.F) {
 	e := draft(7, "a", ItemDelta, 5)
 	whole := string(e.AppendFrame(nil))
@@ -33,17 +28,40 @@ func FuzzFrames(f *testing.F) {
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, s string, sparse bool) {
-		b, err := batchOf(1, 9, []byte(s), sparse)
-		if err != nil {
-			return
+		filter := Filter{}
+		if sparse {
+			filter.ThreadIDs = []string{"a"}
 		}
-		if n := strings.Count(s, "\n"); len(b.ends) != n || sparse && len(b.seqs) != n || n > 0 && int(b.ends[n-1]) != len(s) {
-			t.Fatalf("%d frames with %d seqs of %q", len(b.ends), len(b.seqs), s)
+		c := NewCursor(NewTail(1, 9), &madeOf{frames: s}, filter, 0)
+		defer c.Close()
+		chunk, err := c.Next(t.Context(), 0)
+		if err == nil && len(s) <= ChunkBytes && string(chunk) != s {
+			t.Fatalf("%q of %q", chunk, s)
 		}
-		for i := range b.seqs {
-			if b.seqs[i] < 0 {
-				t.Fatalf("seq %d of %q", b.seqs[i], s)
-			}
+		if err == nil && sparse && !c.Inside() && len(s) > 0 && c.After() != 9 {
+			t.Fatalf("the cursor is at %d", c.After())
 		}
 	})
+}
+
+func TestSparseFramesSayTheirSeqs(t *testing.T) {
+	var frames []byte
+	for _, seq := range []int64{3, 4, 1000, 1e17} {
+		e := draft(seq, "a", ItemDelta, 5)
+		frames = e.AppendFrame(frames)
+	}
+	for line := range bytes.Lines(frames) {
+		seq, ok := seqOf(line)
+		if e := draft(seq, "a", ItemDelta, 5); !ok || !bytes.Equal(e.AppendFrame(nil), line) {
+			t.Errorf("%d of %s", seq, line)
+		}
+	}
+	// A bound inside a page leaves the rest for later.
+	c := NewCursor(NewTail(1, 9), &madeOf{frames: string(frames)}, Filter{ThreadIDs: []string{"a"}}, 0)
+	defer c.Close()
+	for _, w := range []struct{ upTo, after int64 }{{2, 2}, {3, 3}, {3, 3}, {999, 999}} {
+		if chunk, err := c.Next(t.Context(), w.upTo); err != nil || c.After() != w.after {
+			t.Fatalf("up to %d: at %d, %v, %q", w.upTo, c.After(), err, chunk)
+		}
+	}
 }

@@ -1,28 +1,40 @@
 package notify
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
-// minPageBytes is the page of a cursor when the budget is used up: about twenty
-// usual events. Making them costs about as much as the query.
-const minPageBytes = 8 << 10
+// ChunkBytes is the most that a cursor returns at once: the unit in which a stream
+// writes and renews its deadline, and what it holds while its client does not read.
+const ChunkBytes = 64 << 10
 
-// SmallestPage is the most, in bytes, that a cursor holds of usual events when the
-// budget is used up: the page, what its decoded events take, and its frames.
-const SmallestPage = 3 * minPageBytes
+// SmallChunkBytes is the chunk of a cursor that needs no more, or finds the budget
+// used up: about twenty usual events. Making their frames costs about as much as the
+// query.
+const SmallChunkBytes = 8 << 10
 
-// eventBytes is the most that a usual event takes. A page of n bytes asks for
-// n/eventBytes events.
-const eventBytes = 512
+// A reader is trusted with the second half of the budget once it has taken
+// trustedBytes, which is more than sockets buffer, and no chunk took it stalledFor.
+// So clients that do not read leave half of the budget to those that do.
+const (
+	trustedBytes = 1 << 20
+	stalledFor   = time.Second
+)
 
-// Budget bounds the memory of all pages of the log that cursors hold and their
-// readers have not taken yet. No cursor waits for it: the more of it is used,
-// the smaller pages become, down to 8 KiB or to one larger event: Excess says
-// by how much such events exceed it. Its methods may be called from many
-// goroutines.
+// aheadBytes is what a trusted reader reads ahead of a log without a filter while the
+// budget allows it: queries of several chunks give way to other work less often.
+const aheadBytes = 8 * ChunkBytes
+
+// Budget bounds the memory of the chunks that cursors have returned and their readers
+// have not written yet. No cursor waits for it: when it is used up, chunks are small.
+// It has no bound for small ones, of which each cursor holds at most one. Its methods
+// may be called from many goroutines.
 type Budget struct {
-	mu        sync.Mutex
-	max, used int64
-	holders   int64 // cursors that hold a page
+	max   int64
+	large atomic.Int64 // bytes in large chunks
+	used  atomic.Int64 // bytes in all chunks
 }
 
 // NewBudget makes a budget of max bytes (0 = 32 MiB).
@@ -33,42 +45,61 @@ func NewBudget(max int) *Budget {
 	return &Budget{max: int64(max)}
 }
 
-// Used is how many bytes cursors hold now, for metrics. Pages of the smallest
-// size are granted also above the budget, so it may be exceeded by them.
-func (b *Budget) Used() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used
-}
+// Used is how many bytes cursors hold now, for metrics.
+func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Excess is how many bytes cursors hold above the budget and above the smallest
-// page of each: pages of large events. It is 0 if they hold no such pages.
-func (b *Budget) Excess() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return max(0, b.used-b.max-b.holders*SmallestPage)
-}
+// Buffers of both sizes go from stream to stream: a stream that waits for events has
+// none.
+var (
+	largeChunks = sync.Pool{New: func() any { return new([ChunkBytes]byte) }}
+	smallChunks = sync.Pool{New: func() any { return new([SmallChunkBytes]byte) }}
+)
 
-// take reserves a page and returns its size: an eighth of what is left, so
-// that many cursors can share the budget.
-func (b *Budget) take() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := max(minPageBytes, min(pageBytes, (b.max-b.used)/8))
-	b.used += n
-	b.holders++
-	return n
-}
-
-// change says that a cursor that held so many bytes holds others now.
-func (b *Budget) change(before, now int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used += now - before
-	switch {
-	case before == 0 && now != 0:
-		b.holders++
-	case before != 0 && now == 0:
-		b.holders--
+// take returns an empty buffer for so many bytes, or for less. give must return it.
+func (b *Budget) take(want int, trusted bool) []byte {
+	if want > SmallChunkBytes && b.takeLarge(trusted) {
+		b.used.Add(ChunkBytes)
+		return largeChunks.Get().(*[ChunkBytes]byte)[:0]
 	}
+	b.used.Add(SmallChunkBytes)
+	return smallChunks.Get().(*[SmallChunkBytes]byte)[:0]
+}
+
+func (b *Budget) takeLarge(trusted bool) bool {
+	limit := b.max
+	if !trusted {
+		limit /= 2
+	}
+	if b.large.Add(ChunkBytes) <= limit {
+		return true
+	}
+	b.large.Add(-ChunkBytes)
+	return false
+}
+
+// reserve takes aheadBytes for a trusted reader, while a quarter of the budget is left for
+// chunks. free must return them.
+func (b *Budget) reserve() bool {
+	if b.large.Add(aheadBytes) <= b.max/4*3 {
+		b.used.Add(aheadBytes)
+		return true
+	}
+	b.large.Add(-aheadBytes)
+	return false
+}
+
+func (b *Budget) free() {
+	b.large.Add(-aheadBytes)
+	b.used.Add(-aheadBytes)
+}
+
+// give takes a buffer of take back.
+func (b *Budget) give(buf []byte) {
+	b.used.Add(-int64(cap(buf)))
+	if cap(buf) == ChunkBytes {
+		b.large.Add(-ChunkBytes)
+		largeChunks.Put((*[ChunkBytes]byte)(buf[:ChunkBytes]))
+		return
+	}
+	smallChunks.Put((*[SmallChunkBytes]byte)(buf[:SmallChunkBytes]))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
+	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 // reading is a cursor and a client behind it.
@@ -22,9 +23,10 @@ type reading struct {
 	cursor *notify.Cursor
 	plain  bool // does not collapse
 	view   *fold.View
+	reader notifytest.Frames
 	frames []byte
 	asOf   int64 // of the last page that was read
-	upTo   int64 // and how far it goes
+	upTo   int64 // and how far it goes; 0 = none was read
 }
 
 func newReading(t *rapid.T, l *collapsingLog, tail *notify.Tail, filter notify.Filter, after int64, plain bool) *reading {
@@ -44,16 +46,22 @@ func (r *reading) Page(ctx context.Context, q notify.Query) (notify.Page, error)
 	return p, err
 }
 
+// Part implements notify.Log.
+func (r *reading) Part(ctx context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	return r.log.Part(ctx, seq, offset, summary, b)
+}
+
 // next reads one chunk and compares it with what package fold lets through as
 // of the seq that the cursor had to use.
 func (r *reading) next(upTo int64) {
 	before, head := r.cursor.After(), r.tail.Head()
+	r.upTo = 0
 	chunk, err := r.cursor.Next(context.Background(), upTo)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	asOf := head
-	if before < r.upTo { // it comes from a page, perhaps one read before
+	if r.upTo > 0 { // it comes from a page
 		asOf = r.asOf
 	}
 	if r.plain {
@@ -62,7 +70,7 @@ func (r *reading) next(upTo int64) {
 	after := r.cursor.After()
 	want := r.log.want(r.filter, before, after, asOf)
 	i := 0
-	chunk.Each(func(seq int64, frame []byte) {
+	r.reader.Each(chunk, func(seq int64, frame []byte) {
 		if i >= len(want) || want[i].Seq != seq || !bytes.Equal(want[i].AppendFrame(nil), frame) {
 			r.t.Fatalf("after %d, as of %d, frame %d is %d: %s", before, asOf, i, seq, frame)
 		}
@@ -75,7 +83,7 @@ func (r *reading) next(upTo int64) {
 	if i != len(want) {
 		r.t.Fatalf("after %d, as of %d, %d frames up to %d, want %d", before, asOf, i, after, len(want))
 	}
-	r.frames = append(r.frames, chunk.Data...)
+	r.frames = append(r.frames, chunk...)
 	r.view.Advance(after) // a heartbeat would say so
 }
 

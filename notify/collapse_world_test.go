@@ -166,6 +166,15 @@ func (l *collapsingLog) want(f notify.Filter, after, upTo, asOf int64) (events [
 	return events
 }
 
+// Part implements notify.Log.
+func (l *collapsingLog) Part(_ context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	e := l.events[seq-1]
+	if summary {
+		e.Params = notify.AppendSummary(nil, e.Method, e.Params)
+	}
+	return copy(b, e.Params[min(offset, len(e.Params)):]), len(e.Params), nil
+}
+
 // Page returns few events at once, so that there are many pages.
 func (l *collapsingLog) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 	p := notify.Page{Scanned: min(l.head(), q.After+7), First: 1, Latest: l.head()}

@@ -1,86 +1,23 @@
 package notify
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"unsafe"
+	"time"
 )
-
-// ErrBadCursor says that a position or page cursor cannot be read.
-var ErrBadCursor = errors.New("the cursor is malformed")
-
-// ChunkBytes is the most that a cursor returns at once, unless a single frame
-// is larger: the unit in which a stream writes and renews its deadline.
-const ChunkBytes = 64 << 10
 
 // caughtUpBytes is how far behind the head a stream may be and still count as
 // caught up: four chunks, what a socket's send buffer takes.
 const caughtUpBytes = 4 * ChunkBytes
 
-// idleBytes is the buffer a waiting cursor may keep: thousands wait at once.
-const idleBytes = 4 << 10
-
-// A page of the log is copied out whole before a byte of it is written, so that
-// a slow reader never holds a query open.
-const (
-	pageEvents = 1000
-	pageBytes  = 1 << 20
-)
-
-// Query asks the log for the events after a seq that pass a filter.
-type Query struct {
-	After     int64
-	Filter    Filter
-	MaxEvents int // at least 1
-	MaxBytes  int // of params; a page has at least one event if there is one
-	// Frames asks for Page.Frames instead of Page.Events. A log may answer with
-	// Events all the same.
-	Frames bool
-	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late. It
-	// never leaves out markers.
-	Collapse bool
-	// Summary lets the log leave out what a summary has not: item/delta, except
-	// those of the threads in Whole. The events come whole; see Page.Summarize.
-	Summary bool
-	Whole   []string
-}
-
-// Page is a part of the log. Its Events have Seq, Method, Time and Params; their
-// other fields may be empty, since Params holds them too. Scanned is the last
-// seq that was looked at: up to it, Events misses only what the query left out.
-// More says that there was more when the page was read.
-type Page struct {
-	Events []Event
-	// Frames replaces Events: the frames of all events from Query.After+1 to
-	// Scanned, back to back. A log can make them of a whole page at once. With
-	// a filter or Query.Collapse they are those of the events that pass.
-	Frames  []byte
-	Scanned int64
-	Latest  int64 // the newest seq of the log, in the same snapshot
-	First   int64 // the oldest seq that is kept (Latest+1 if none is)
-	More    bool
-	AsOf    int64 // the newest seq whose marker was looked at for Query.Collapse; else 0
-}
-
-// Log reads stored events. Implementations close their query before they
-// return. They return what they have, also when After is below First: the
-// caller compares the two.
-type Log interface {
-	Page(ctx context.Context, q Query) (Page, error)
-}
-
-// ExpiredError says that events after a cursor have been pruned.
-type ExpiredError struct{ After, First int64 }
-
-// Error implements error.
-func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("events after %d are no longer kept, the oldest is %d", e.After, e.First)
-}
-
 // Cursor is one reader's position in the log. It takes frames from the tail if
 // the tail has them, else pages from the log. That is the only difference
 // between live and replay (I3). Nothing waits for a cursor (I4).
+//
+// A chunk is all that a cursor holds, but for what a trusted reader has read ahead inside
+// the budget: of a page or a large event, what was not returned is read again. So memory does not depend on what is in the log or on how much of it a
+// reader misses. A chunk is a buffer of the cursor's budget, or lies in the tail.
 //
 // A cursor belongs to one goroutine at a time. The owner must close a cursor
 // that has a budget.
@@ -93,22 +30,39 @@ type Cursor struct {
 	summary  bool
 	whole    []string  // threads
 	isWhole  threadSet // made of whole
+	before   func(b []byte, seq int64) []byte
+	behind   string
 	after    int64
 
-	budget *Budget // nil: pages have their full size
-	held   int64   // bytes of the budget; 0 if no page is held
+	budget *Budget
+	pinned *batch    // of the tail, in which the chunk lies; nil: it does not
+	lent   []byte    // the chunk's buffer, of the budget; nil: none
+	ahead  []byte    // frames that were read and not returned, in memory that is reserved; nil: none
+	size   int       // of the chunk that was returned
+	since  time.Time // when that was
+	taken  int64     // bytes that the reader has taken since it last stalled
+	buf    []byte    // the chunk: the part of lent that has frames
 
-	page    []Event // read from the log and not returned yet
-	frames  *batch  // a page that the log made as frames; nil once returned
-	scanned int64   // the position once page is used up
-	buf     []byte  // frames of the last chunk, if they had to be copied
-	ends    []int32
-	seqs    []int64
+	part part
+
+	// Of the last pages, for the size of the next one.
+	count    int // frames in the chunk
+	perFrame int // bytes of a frame
+	perEvent int // bytes for each event that was looked at
 }
 
-// NewCursor returns a cursor that is positioned after the given seq.
+// part is a frame that is larger than a chunk, of which a part was returned.
+type part struct {
+	seq     int64 // 0: there is none
+	method  string
+	summary bool
+	at      int // bytes of the frame that were returned
+}
+
+// NewCursor returns a cursor that is positioned after the given seq. It has a budget
+// of its own.
 func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
-	return &Cursor{tail: tail, log: log, filter: filter, matches: filter.matcher(), after: after}
+	return &Cursor{tail: tail, log: log, filter: filter, matches: filter.matcher(), after: after, budget: NewBudget(0), perFrame: usualEvent, perEvent: usualEvent}
 }
 
 // Collapse makes the cursor leave out what is superseded, and turn/late. It
@@ -125,311 +79,472 @@ func (c *Cursor) Summarize(whole ...string) {
 	c.summary, c.whole, c.isWhole = true, whole, threadSetOf(whole)
 }
 
-// Share makes the cursor take its pages from a budget. It must be called before
+// Share makes the cursor take its chunks from a budget. It must be called before
 // the first Next.
 func (c *Cursor) Share(b *Budget) { c.budget = b }
+
+// Wrap puts something before and behind each frame. before appends at most
+// maxBefore bytes, behind has at most one. It must be called before the first Next.
+func (c *Cursor) Wrap(before func(b []byte, seq int64) []byte, behind string) {
+	c.before, c.behind = before, behind
+}
+
+// maxBefore is the most that is written before a frame: an event's id.
+const maxBefore = 128
 
 // Close gives back what the cursor holds of its budget. It must not be used
 // afterwards; closing twice is fine.
 func (c *Cursor) Close() {
-	c.page, c.frames, c.buf = nil, nil, nil
 	c.release()
+	c.drop()
 }
 
-// release gives the budget back if the whole page has been returned. Its last
-// chunk has been written by then.
+// drop gives back what was read ahead. What was not returned is read again.
+func (c *Cursor) drop() {
+	if c.ahead != nil {
+		c.budget.free()
+		c.ahead = nil
+	}
+}
+
+// release gives the chunk back. It has been written by then.
 func (c *Cursor) release() {
-	if c.held != 0 && len(c.page) == 0 && c.frames == nil {
-		c.setHeld(0)
+	if c.pinned != nil {
+		c.tail.unpin(c.pinned)
+		c.pinned = nil
 	}
-}
-
-// Held is how many bytes of its budget the cursor holds.
-func (c *Cursor) Held() int64 { return c.held }
-
-// setHeld sets how many bytes of the budget the cursor holds.
-func (c *Cursor) setHeld(n int64) {
-	if c.budget != nil {
-		c.budget.change(c.held, n)
-		c.held = n
-	}
-}
-
-// Chunk is a run of whole frames. Data is shared or reused memory: it must
-// not be changed, and is valid until the cursor's next call.
-type Chunk struct {
-	Data []byte
-	ends []int32
-	base int32   // subtracted from ends
-	seqs []int64 // of each frame; nil: first, first+1, …
-	from int64
-}
-
-// Len is the number of frames.
-func (c Chunk) Len() int { return len(c.ends) }
-
-// Each calls f with each frame, its line feed included.
-func (c Chunk) Each(f func(seq int64, frame []byte)) {
-	start := int32(0)
-	for i, end := range c.ends {
-		seq := c.from + int64(i)
-		if c.seqs != nil {
-			seq = c.seqs[i]
+	if c.size > 0 {
+		if c.taken += int64(c.size); time.Since(c.since) > stalledFor {
+			c.taken = 0
 		}
-		f(seq, c.Data[start:end-c.base])
-		start = end - c.base
+		c.size = 0
+	}
+	if c.ahead != nil && (len(c.ahead) == 0 || c.taken < trustedBytes) {
+		c.drop()
+	}
+	if c.lent != nil {
+		c.budget.give(c.lent)
+		c.lent, c.buf = nil, nil
 	}
 }
+
+// take begins a chunk with room for so many bytes, or less.
+func (c *Cursor) take(want int) {
+	c.lent = c.budget.take(want, c.taken >= trustedBytes)
+	c.buf, c.count = c.lent, 0
+}
+
+// room is how many bytes the chunk has room for.
+func (c *Cursor) room() int { return cap(c.buf) - len(c.buf) }
 
 // After is the cursor's position: everything up to this seq has been returned
 // or left out.
 func (c *Cursor) After() int64 { return c.after }
 
+// Inside reports whether the last chunk ended inside a frame. The next one goes on
+// there: nothing else may be written between.
+func (c *Cursor) Inside() bool { return c.part.seq != 0 }
+
 // CaughtUp reports whether the stream is so near to the head that it should
 // reach it before anything else is written.
 func (c *Cursor) CaughtUp() bool {
-	if len(c.page) > 0 || c.frames != nil {
-		return false
-	}
 	n, held := c.tail.distance(c.after)
 	return held && n <= caughtUpBytes
 }
 
 // Wait returns a channel that is closed once there may be something to read.
 func (c *Cursor) Wait() <-chan struct{} {
-	if len(c.page) > 0 || c.frames != nil {
-		return closedChan
-	}
 	c.release()
-	if cap(c.buf) > idleBytes {
-		c.buf, c.ends, c.seqs = nil, nil, nil
+	if c.Inside() || len(c.ahead) > 0 {
+		return closedChan
 	}
 	return c.tail.Wait(c.after)
 }
 
 // Next returns the frames that follow and moves the cursor. It returns at most
-// ChunkBytes and no frame above upTo (0 = no bound). An empty chunk with a nil
-// error means that the cursor moved over what is left out, or is at the head:
-// look at After, or Wait. The error is an *ExpiredError if the next event has
-// been pruned, else the log's.
-func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
-	if upTo > 0 && c.after >= upTo {
-		return Chunk{}, nil
-	}
-	if len(c.page) > 0 {
-		return c.fromPage(upTo), nil
-	}
-	if c.frames != nil {
-		return c.fromFrames(upTo), nil
-	}
+// ChunkBytes and no frame above upTo (0 = no bound). A frame that is larger than a
+// chunk comes in several: see Inside; After is below its seq until its end was
+// returned. The chunk must not be changed, and is valid until the cursor's next call.
+//
+// An empty chunk with a nil error means that the cursor moved over what is left out,
+// or is at the head: look at After, or Wait. The error is an *ExpiredError if the
+// next event has been pruned, else the log's.
+func (c *Cursor) Next(ctx context.Context, upTo int64) ([]byte, error) {
 	c.release()
+	chunk, err := c.next(ctx, upTo)
+	c.size, c.since = len(chunk), time.Now()
+	return chunk, err
+}
+
+func (c *Cursor) next(ctx context.Context, upTo int64) ([]byte, error) {
+	if c.Inside() {
+		c.take(ChunkBytes)
+		return c.goOn(ctx)
+	}
+	if upTo > 0 && c.after >= upTo {
+		return nil, nil
+	}
+	if len(c.ahead) > 0 && upTo == 0 {
+		return c.fromAhead(), nil
+	}
+	c.drop()
 	b, held := c.tail.find(c.after)
 	switch {
-	case b != nil && c.filter.All() && !c.collapse && !c.summary:
-		return c.fromBatch(b, upTo), nil
 	case b != nil:
-		return c.copyMatching(ctx, b, upTo)
+		return c.fromTail(ctx, b, upTo)
 	case held:
-		return Chunk{}, nil
+		return nil, nil
 	}
-	p, err := c.read(ctx)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if len(p.Frames) > 0 {
-		if c.frames, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse || !c.filter.All()); err != nil {
-			return Chunk{}, err
-		}
-		return c.fromFrames(upTo), nil
-	}
-	c.page, c.scanned = p.Events, p.Scanned
-	if len(c.page) == 0 {
-		c.after = max(c.after, p.Scanned)
-		return Chunk{}, nil
-	}
-	return c.fromPage(upTo), nil
+	return c.fromLog(ctx, upTo)
 }
 
-// read reads the next page of the log, as large as the budget allows.
-func (c *Cursor) read(ctx context.Context) (Page, error) {
-	q := Query{
-		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
-		Frames:   len(c.filter.Methods) == 0 && c.filter.Within == nil && !c.summary,
-		Collapse: c.collapse, Summary: c.summary, Whole: c.whole,
-	}
-	if c.budget != nil {
-		c.held = c.budget.take()
-		q.MaxBytes, q.MaxEvents = int(c.held), int(min(pageEvents, c.held/eventBytes))
-	}
-	p, err := c.log.Page(ctx, q)
-	if err == nil && c.after+1 < p.First {
-		err = &ExpiredError{After: c.after, First: p.First}
-	}
-	if err == nil {
-		err = p.KeepWithin(ctx, c.filter.Within)
-	}
-	if err == nil && c.summary {
-		err = p.Summarize(c.whole...)
-	}
-	if c.budget != nil {
-		held := int64(0)
-		if err == nil {
-			held = p.bytes() + c.fitBuffer(p.Events)
-		}
-		c.setHeld(held)
-	}
-	return p, err
-}
-
-// fitBuffer makes the buffer as large as the chunks of a page need, and returns
-// its size.
-func (c *Cursor) fitBuffer(page []Event) int64 {
-	need := 0
-	for i := range page {
-		if need += page[i].FrameSize(); need > ChunkBytes {
-			need = max(ChunkBytes, page[0].FrameSize())
-			break
-		}
-	}
-	if cap(c.buf) < need || cap(c.buf) > 2*need {
-		c.buf, c.ends, c.seqs = make([]byte, 0, need), nil, nil
-	}
-	return int64(cap(c.buf))
-}
-
-// bytes is the memory that the page takes.
-func (p *Page) bytes() int64 {
-	n := int64(cap(p.Frames)) + int64(cap(p.Events))*int64(unsafe.Sizeof(Event{}))
-	for i := range p.Events {
-		n += int64(cap(p.Events[i].Params))
-	}
-	return n
-}
-
-// fromFrames returns a part of the frames that the log has made.
-func (c *Cursor) fromFrames(upTo int64) Chunk {
-	chunk := c.fromBatch(c.frames, upTo)
-	if c.after == c.frames.last {
-		c.frames = nil // the chunk still refers to its memory
-	}
-	return chunk
-}
-
-// fromBatch returns a part of the batch's own bytes, without copying.
-func (c *Cursor) fromBatch(b *batch, upTo int64) Chunk {
-	i := b.index(c.after)
-	start := b.offset(i)
-	j := i
-	for j < len(b.ends) && (j == i || int(b.ends[j])-start <= ChunkBytes) && (upTo == 0 || b.seq(j) <= upTo) {
-		j++
-	}
-	chunk := Chunk{Data: b.data[start:b.offset(j)], ends: b.ends[i:j], base: int32(start), from: b.first + int64(i)}
-	if b.seqs != nil {
-		chunk.seqs = b.seqs[i:j]
-	}
-	switch {
-	case j == len(b.ends):
-		c.after = b.last
-	case j > i:
-		c.after = b.seq(j - 1)
-	default: // all that is left is above upTo: the caller has what it asked for
-		c.after = max(c.after, min(upTo, b.seq(j)-1))
-	}
-	return chunk
-}
-
-// copyMatching copies the frames of one batch that pass the filter and, with
+// fromTail copies the frames of one batch that pass the filter and, with
 // collapse, are not superseded; of a summary, their summaries. If it cannot be told
 // whether one passes, it ends before that frame; the error comes once nothing is left
 // to return.
-func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk, error) {
-	c.reset()
-	for i := b.index(c.after); i < len(b.ends); i++ {
+func (c *Cursor) fromTail(ctx context.Context, b *batch, upTo int64) ([]byte, error) {
+	i := b.index(c.after)
+	plain := c.plain()
+	if plain && c.tail.pin(b) {
+		c.pinned = b
+		return c.run(b, i, ChunkBytes, upTo), nil
+	}
+	c.take(len(b.data) - b.offset(i) + (len(b.ends)-i)*c.wrapping())
+	if plain {
+		c.buf = append(c.buf, c.run(b, i, c.room(), upTo)...)
+		return c.buf, nil
+	}
+	var short []byte
+	for ; i < len(b.ends); i++ {
 		seq := b.seq(i)
 		if upTo > 0 && seq > upTo {
 			break
 		}
-		m := &b.meta[i]
-		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) && (inSummary(m.method) || !c.cuts(m.threadID))
+		m, frame := &b.meta[i], b.frame(i)
+		cut := c.cuts(m.threadID)
+		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) && (inSummary(m.method) || !cut)
 		if passes && c.filter.Within != nil {
 			var err error
 			if passes, err = c.filter.Within.Has(ctx, m.threadID); err != nil {
-				if len(c.ends) > 0 {
+				if len(c.buf) > 0 {
 					break
 				}
-				return Chunk{}, err
+				return nil, err
 			}
 		}
-		if passes {
-			if !c.copyFrame(m, b.data[b.offset(i):b.ends[i]]) {
-				break
-			}
-			c.add(seq)
+		if !passes {
+			c.after = seq
+			continue
 		}
-		c.after = seq
+		if cut {
+			short = appendFrameSummary(short[:0], m.method, frame)
+			frame = short
+		}
+		if !c.put(seq, m.method, cut, frame) {
+			break
+		}
 	}
-	return c.chunk(), nil
+	return c.buf, nil
+}
+
+// plain reports whether the cursor returns the bytes of the log as they are.
+func (c *Cursor) plain() bool {
+	return c.filter.All() && !c.collapse && !c.summary && c.before == nil
+}
+
+// run returns the frames of a batch from index i on that have at most so many bytes, as
+// they are, and moves the cursor.
+func (c *Cursor) run(b *batch, i, most int, upTo int64) []byte {
+	start := b.offset(i)
+	j := i
+	for j < len(b.ends) && int(b.ends[j])-start <= most && (upTo == 0 || b.seq(j) <= upTo) {
+		j++
+	}
+	switch {
+	case j > i:
+		c.after = b.seq(j - 1)
+		return b.data[start:b.offset(j)]
+	case upTo == 0 || b.seq(i) <= upTo: // larger than a chunk
+		c.part = part{seq: b.seq(i), method: b.meta[i].method, at: most}
+		return b.data[start : start+most]
+	}
+	return nil
 }
 
 // cuts reports whether the cursor returns summaries of the events of a thread.
 func (c *Cursor) cuts(threadID string) bool { return c.summary && !c.isWhole.has(threadID) }
 
-// copyFrame copies a frame, or its summary, into the buffer. It reports false if the
-// chunk is full.
-func (c *Cursor) copyFrame(m *frameMeta, frame []byte) bool {
-	before := len(c.buf)
-	if c.cuts(m.threadID) {
-		c.buf = appendFrameSummary(c.buf, m.method, frame)
-	} else if before == 0 || before+len(frame) <= ChunkBytes {
+// wrapping is the most that is put around a frame.
+func (c *Cursor) wrapping() int {
+	if c.before == nil {
+		return 0
+	}
+	return maxBefore + len(c.behind)
+}
+
+// put adds a frame to the chunk and moves the cursor to it; summary says that it is
+// one. It returns false if the chunk is full, and may have the beginning of the frame.
+func (c *Cursor) put(seq int64, method string, summary bool, frame []byte) bool {
+	switch {
+	case c.room() >= len(frame)+c.wrapping():
+		c.open(seq)
 		c.buf = append(c.buf, frame...)
+		c.close(seq)
+		return true
+	case len(c.buf) == 0:
+		c.part = part{seq: seq, method: method, summary: summary}
+		c.open(seq)
+		c.addPart(frame)
+	}
+	return false
+}
+
+// open adds what is before a frame.
+func (c *Cursor) open(seq int64) {
+	if c.before != nil {
+		c.buf = c.before(c.buf, seq)
+	}
+}
+
+// close adds what is behind a frame, whose end has been returned then.
+func (c *Cursor) close(seq int64) {
+	c.buf = append(c.buf, c.behind...)
+	c.after, c.part = seq, part{}
+	c.count++
+}
+
+// addPart adds what the frame has beyond the part that was returned, as far as there
+// is room, and closes the frame at its end.
+func (c *Cursor) addPart(frame []byte) {
+	n := min(c.room()-len(c.behind), len(frame)-c.part.at)
+	c.buf = append(c.buf, frame[c.part.at:c.part.at+n]...)
+	if c.part.at += n; c.part.at == len(frame) {
+		c.close(c.part.seq)
+	}
+}
+
+// goOn returns the next part of a frame: from the tail while that has it, else from
+// the log, whose bytes are the same.
+func (c *Cursor) goOn(ctx context.Context) ([]byte, error) {
+	p := &c.part
+	if p.at == 0 {
+		c.open(p.seq)
+	}
+	if b, _ := c.tail.find(p.seq - 1); b != nil && !p.summary {
+		c.addPart(b.frame(b.index(p.seq - 1)))
+		return c.buf, nil
+	}
+	begin := frameMethod + p.method + frameParams
+	if p.at < len(begin) {
+		c.buf = append(c.buf, begin[p.at:]...)
+		p.at = len(begin)
+	}
+	const end = "}\n"
+	n, size, err := c.log.Part(ctx, p.seq, p.at-len(begin), p.summary, c.buf[len(c.buf):cap(c.buf)-len(end)-len(c.behind)])
+	if err != nil {
+		return nil, fmt.Errorf("read the rest of event %d: %w", p.seq, err)
+	}
+	c.buf = c.buf[:len(c.buf)+n]
+	if p.at += n; p.at >= len(begin)+size { // a chunk may have ended inside end
+		c.buf = append(c.buf, end[p.at-len(begin)-size:]...)
+		c.close(p.seq)
+	}
+	return c.buf, nil
+}
+
+// The pages of a cursor have as many events as one chunk has room for.
+const (
+	usualEvent = 512 // bytes of its frame
+	pageEvents = 1000
+	fewEvents  = 8
+	// envelope is what a frame has besides params, for a method of 25 bytes.
+	envelope = len(frameMethod+frameParams+"}\n") + 25
+	// leftBytes is how many bytes of params a page may have of which much is left
+	// out: by summaries, by collapse, or by Within.
+	leftBytes = 4 * ChunkBytes
+)
+
+// query asks for the next page, with so many bytes of frames.
+func (c *Cursor) query(room int) Query {
+	n := min(max(room*7/8/max(c.perEvent, c.perFrame/4, 1), fewEvents), pageEvents)
+	q := Query{
+		After: c.after, Filter: c.filter, Parts: true,
+		MaxEvents: n, MaxBytes: max(room-n*(envelope+c.wrapping()), room/2),
+		Frames:   len(c.filter.Methods) == 0 && c.filter.Within == nil && !c.summary,
+		Collapse: c.collapse, Summary: c.summary, Whole: c.whole,
+	}
+	if c.summary || c.collapse || c.filter.Within != nil {
+		q.MaxBytes = leftBytes
+	}
+	return q
+}
+
+// fromLog returns the frames of the next page of the log, as many as there is room for.
+func (c *Cursor) fromLog(ctx context.Context, upTo int64) ([]byte, error) {
+	c.take(ChunkBytes)
+	from, room := c.after, c.room()
+	ahead := room == ChunkBytes && upTo == 0 && c.plain() && c.taken >= trustedBytes && c.budget.reserve()
+	if ahead {
+		c.ahead, room = noFrames, aheadBytes
+	}
+	p, err := c.log.Page(ctx, c.query(room))
+	if err == nil && c.after+1 < p.First {
+		err = &ExpiredError{After: c.after, First: p.First}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e := p.Large(); e != nil {
+		return c.begin(ctx, e, upTo)
+	}
+	if ahead && len(p.Frames) > 0 {
+		c.ahead = p.Frames
+		c.budget.give(c.lent)
+		c.lent, c.buf = nil, nil
+		return c.fromAhead(), nil
+	}
+	looked := len(p.Events)
+	if err := p.KeepWithin(ctx, c.filter.Within); err != nil {
+		return nil, err
+	}
+	if c.summary {
+		if err := p.Summarize(c.whole...); err != nil {
+			return nil, err
+		}
+	}
+	var all bool
+	if len(p.Frames) > 0 {
+		all, err = c.putFrames(&p, upTo)
 	} else {
-		return false
+		n := c.putEvents(&p, upTo)
+		all = n == len(p.Events)
+		looked = looked * max(n, 1) / max(len(p.Events), 1)
 	}
-	if before > 0 && len(c.buf) > ChunkBytes {
-		c.buf = c.buf[:before]
-		return false
+	if err != nil {
+		return nil, err
 	}
-	return true
+	if all {
+		c.after = max(c.after, p.Scanned)
+	}
+	if len(p.Frames) > 0 {
+		looked = int(c.after - from)
+	}
+	if looked > 0 {
+		c.perEvent = len(c.buf) / looked
+	}
+	if c.count > 0 {
+		c.perFrame = len(c.buf) / c.count
+	}
+	return c.buf, nil
 }
 
-// fromPage splices stored params into frames, without decoding them.
-func (c *Cursor) fromPage(upTo int64) Chunk {
-	c.reset()
-	n := 0
-	for n < len(c.page) {
-		e := &c.page[n]
-		if upTo > 0 && e.Seq > upTo {
-			break
+var noFrames = []byte{}
+
+// fromAhead returns a chunk of what was read ahead, as it is.
+func (c *Cursor) fromAhead() []byte {
+	n := bytes.LastIndexByte(c.ahead[:min(len(c.ahead), ChunkBytes)], '\n') + 1
+	if n == 0 { // larger than a chunk
+		chunk := c.ahead[:min(len(c.ahead), ChunkBytes)]
+		c.part = part{seq: c.after + 1, method: methodOf(chunk), at: len(chunk)}
+		c.ahead = noFrames
+		return chunk
+	}
+	chunk := c.ahead[:n]
+	frames := bytes.Count(chunk, []byte{'\n'})
+	c.after += int64(frames)
+	c.perFrame, c.perEvent = n/frames, n/frames
+	c.ahead = c.ahead[n:]
+	return chunk
+}
+
+// begin returns the first part of a large event, if it passes the filter.
+func (c *Cursor) begin(ctx context.Context, e *Event, upTo int64) ([]byte, error) {
+	if upTo > 0 && e.Seq > upTo {
+		c.stopBefore(e.Seq, upTo)
+		return nil, nil
+	}
+	cut := c.cuts(e.ThreadID)
+	passes := inSummary(e.Method) || !cut
+	if passes && c.filter.Within != nil {
+		var err error
+		if passes, err = c.filter.Within.Has(ctx, e.ThreadID); err != nil {
+			return nil, err
 		}
-		if n > 0 && len(c.buf)+e.FrameSize() > ChunkBytes {
-			break
-		}
-		c.buf = e.AppendFrame(c.buf)
-		c.add(e.Seq)
+	}
+	if !passes {
 		c.after = e.Seq
-		n++
+		return nil, nil
 	}
-	if c.page = c.page[n:]; len(c.page) == 0 {
-		c.page = nil
-		c.after = max(c.after, c.scanned)
-		c.setHeld(int64(cap(c.buf)))
-	} else if n == 0 {
-		// All that is left is above upTo: the caller has what it asked for.
-		c.after = max(c.after, min(upTo, c.page[0].Seq-1))
+	c.part = part{seq: e.Seq, method: e.Method, summary: cut}
+	chunk, err := c.goOn(ctx)
+	if err != nil {
+		c.part = part{} // nothing of it was returned
 	}
-	return c.chunk()
+	return chunk, err
 }
 
-func (c *Cursor) reset() {
-	if cap(c.buf) > 2*ChunkBytes { // do not keep the memory of one huge frame until the stream ends
-		c.buf = nil
+// stopBefore moves the cursor as far as upTo, but not to a frame above it.
+func (c *Cursor) stopBefore(seq, upTo int64) { c.after = max(c.after, min(upTo, seq-1)) }
+
+// putEvents adds the frames of a page's events. It returns of how many it has.
+func (c *Cursor) putEvents(p *Page, upTo int64) (n int) {
+	for i := range p.Events {
+		e := &p.Events[i]
+		switch {
+		case upTo > 0 && e.Seq > upTo:
+			c.stopBefore(e.Seq, upTo)
+			return i
+		case c.room() >= e.FrameSize()+c.wrapping():
+			c.open(e.Seq)
+			c.buf = e.AppendFrame(c.buf)
+			c.close(e.Seq)
+		case len(c.buf) > 0:
+			return i
+		default:
+			cut := c.summary
+			if cut && !c.isWhole.empty() {
+				id, _ := threadOf(e.Params) // Page.Summarize has read it too
+				cut = !c.isWhole.has(id)
+			}
+			c.put(e.Seq, e.Method, cut, e.AppendFrame(nil))
+			return i
+		}
 	}
-	c.buf, c.ends, c.seqs = c.buf[:0], c.ends[:0], c.seqs[:0]
+	return len(p.Events)
 }
 
-func (c *Cursor) add(seq int64) {
-	c.ends = append(c.ends, int32(len(c.buf)))
-	c.seqs = append(c.seqs, seq)
+// putFrames adds the frames that the log has made of a page. It returns whether it has
+// added all.
+func (c *Cursor) putFrames(p *Page, upTo int64) (all bool, err error) {
+	sparse := c.collapse || !c.filter.All()
+	if !sparse && c.before == nil && upTo == 0 && len(p.Frames) <= c.room() {
+		c.buf = append(c.buf, p.Frames...)
+		c.count += int(p.Scanned - c.after)
+		return true, nil
+	}
+	for rest := p.Frames; len(rest) > 0; {
+		n := bytes.IndexByte(rest, '\n') + 1
+		if n == 0 {
+			return false, fmt.Errorf("the last frame after event %d is not whole", c.after)
+		}
+		frame, seq, ok := rest[:n], c.after+1, true
+		if sparse {
+			seq, ok = seqOf(frame)
+		}
+		if !ok {
+			return false, fmt.Errorf("a frame after event %d does not begin with its seq", c.after)
+		}
+		if upTo > 0 && seq > upTo {
+			c.stopBefore(seq, upTo)
+			return false, nil
+		}
+		if !c.put(seq, "", false, frame) {
+			if c.Inside() {
+				c.part.method = methodOf(frame)
+			}
+			return false, nil
+		}
+		rest = rest[n:]
+	}
+	return true, nil
 }
-
-func (c *Cursor) chunk() Chunk { return Chunk{Data: c.buf, ends: c.ends, seqs: c.seqs} }

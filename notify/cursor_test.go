@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,6 +23,26 @@ type memoryLog struct {
 	events []Event
 	first  int64
 	frames bool // answers with frames where that is asked for
+	parts  int  // calls of Part
+}
+
+// Part implements Log.
+func (l *memoryLog) Part(_ context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parts++
+	if seq < l.first {
+		return 0, 0, &ExpiredError{After: seq - 1, First: l.first}
+	}
+	n, size = partOfEvent(l.events[seq-1], offset, summary, b)
+	return n, size, nil
+}
+
+func partOfEvent(e Event, offset int, summary bool, b []byte) (n, size int) {
+	if summary {
+		e.Params = AppendSummary(nil, e.Method, e.Params)
+	}
+	return partOf(e.Params, offset, b)
 }
 
 func (l *memoryLog) add(e ...Event) {
@@ -33,7 +55,7 @@ func (l *memoryLog) Page(_ context.Context, q Query) (Page, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, err := l.page(q)
-	if l.frames && q.Frames && q.After+1 >= p.First {
+	if l.frames && q.Frames && q.After+1 >= p.First && p.Large() == nil {
 		for i := range p.Events {
 			p.Frames = p.Events[i].AppendFrame(p.Frames)
 		}
@@ -53,6 +75,14 @@ func (l *memoryLog) page(q Query) (Page, error) {
 		if q.Filter.Match(e.ThreadID, e.Method) {
 			if len(p.Events) == q.MaxEvents || (len(p.Events) > 0 && size+len(e.Params) > q.MaxBytes) {
 				p.More = true
+				return p, nil
+			}
+			if q.Parts && len(e.Params) > q.MaxBytes {
+				if len(p.Events) == 0 {
+					p.Events = append(p.Events, Event{Seq: e.Seq, Method: e.Method, ThreadID: e.ThreadID})
+					p.Scanned = e.Seq
+				}
+				p.More = p.Scanned < p.Latest
 				return p, nil
 			}
 			p.Events = append(p.Events, e)
@@ -87,7 +117,7 @@ func TestCursorReturnsEachMatchingEventOnceInOrder(t *testing.T) {
 		publish := func() {
 			var batch []Event
 			for range rapid.IntRange(1, 40).Draw(t, "batch") {
-				size := rapid.SampledFrom([]int{0, 10, 3000, 70_000}).Draw(t, "size")
+				size := rapid.SampledFrom([]int{0, 10, 10, 3000, 9000, 70_000}).Draw(t, "size")
 				batch = append(batch, draft(next, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "thread"), rapid.SampledFrom(methods).Draw(t, "method"), size))
 				next++
 			}
@@ -99,28 +129,44 @@ func TestCursorReturnsEachMatchingEventOnceInOrder(t *testing.T) {
 		}
 		after := rapid.Int64Range(0, next-1).Draw(t, "after")
 		c := NewCursor(tail, log, filter, after)
+		budget, most := NewBudget(0), ChunkBytes
+		if rapid.Bool().Draw(t, "no budget") {
+			budget, most = NewBudget(1), SmallChunkBytes
+		}
+		c.Share(budget)
+		defer func() {
+			if c.Close(); budget.Used() != 0 {
+				t.Fatalf("%d bytes are held by no cursor", budget.Used())
+			}
+		}()
+		before := func(b []byte, seq int64) []byte { return b }
+		behind := ""
+		if rapid.Bool().Draw(t, "wrapped") {
+			before = func(b []byte, seq int64) []byte { return fmt.Appendf(b, "id: %d\n", seq) }
+			behind = "\n"
+			c.Wrap(before, behind)
+		}
 		var got []byte
-		var seqs []int64
+		var frames notifytest.Frames
 		read := func(upTo int64) {
+			inside := c.Inside()
 			chunk, err := c.Next(context.Background(), upTo)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if chunk.Len() > 1 && len(chunk.Data) > ChunkBytes {
-				t.Fatalf("a chunk of %d frames has %d bytes", chunk.Len(), len(chunk.Data))
+			held := int64(most)
+			if c.ahead != nil { // it keeps reading, and there is room
+				held += aheadBytes
 			}
-			n := 0
-			chunk.Each(func(seq int64, frame []byte) {
-				if upTo > 0 && seq > upTo {
+			if len(chunk) > ChunkBytes || len(chunk) > most && budget.Used() > 0 || budget.Used() > held {
+				t.Fatalf("a chunk of %d bytes, %d are held", len(chunk), budget.Used())
+			}
+			frames.Each(chunk, func(seq int64, _ []byte) {
+				if upTo > 0 && seq > upTo && !inside {
 					t.Fatalf("frame %d above the bound %d", seq, upTo)
 				}
-				seqs = append(seqs, seq)
-				got = append(got, frame...)
-				n += len(frame)
 			})
-			if n != len(chunk.Data) {
-				t.Fatalf("frames add up to %d of %d bytes", n, len(chunk.Data))
-			}
+			got = append(got, chunk...)
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
@@ -136,17 +182,22 @@ func TestCursorReturnsEachMatchingEventOnceInOrder(t *testing.T) {
 			read(0)
 		}
 		var want []byte
-		var wantSeqs []int64
 		for _, e := range log.events {
 			if e.Seq > after && filter.Match(e.ThreadID, e.Method) {
-				want = e.AppendFrame(want)
-				wantSeqs = append(wantSeqs, e.Seq)
+				want = append(e.AppendFrame(before(want, e.Seq)), behind...)
 			}
 		}
-		if fmt.Sprint(seqs) != fmt.Sprint(wantSeqs) || !bytes.Equal(got, want) {
-			t.Fatalf("got seqs %v, want %v", seqs, wantSeqs)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("got %d bytes, want %d: %.300s", len(got), len(want), got[commonLength(got, want):])
 		}
 	})
+}
+
+func commonLength(a, b []byte) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 func TestCursorBelowThePrunedPrefixSaysExpired(t *testing.T) {
@@ -166,8 +217,8 @@ func TestCursorBelowThePrunedPrefixSaysExpired(t *testing.T) {
 	}
 	if c = NewCursor(tail, log, Filter{}, 4); true {
 		chunk, err := c.Next(context.Background(), 0)
-		if err != nil || chunk.Len() == 0 {
-			t.Fatalf("the cursor just before the oldest event works: %v, %d frames", err, chunk.Len())
+		if err != nil || len(chunk) == 0 {
+			t.Fatalf("the cursor just before the oldest event works: %v, %d bytes", err, len(chunk))
 		}
 	}
 }
@@ -239,19 +290,20 @@ func TestReadersAndPublisherRace(t *testing.T) {
 		wg.Go(func() {
 			c := NewCursor(tail, log, Filter{}, 0)
 			want := int64(1)
+			var frames notifytest.Frames
 			for want <= events {
 				chunk, err := c.Next(context.Background(), 0)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				chunk.Each(func(seq int64, _ []byte) {
+				frames.Each(chunk, func(seq int64, _ []byte) {
 					if seq != want {
 						t.Errorf("got %d, want %d", seq, want)
 					}
 					want++
 				})
-				if chunk.Len() == 0 {
+				if len(chunk) == 0 {
 					<-c.Wait()
 				}
 			}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 const summaryHead = `{"seq":7,"thread_seq":3,"thread_id":"thread_a","turn_id":"turn_a","attempt":1,"timestamp":"2026-11-23T10:00:00.000Z"`
@@ -171,18 +173,16 @@ func TestAStreamOfSummariesIsTheSameFromTailAndLog(t *testing.T) {
 		budget := NewBudget(8 << 20)
 		c.Share(budget)
 		var got []string
+		var frames notifytest.Frames
 		for c.After() < 400 {
 			chunk, err := c.Next(t.Context(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(chunk.Data) > ChunkBytes {
-				t.Errorf("from the %s: a chunk of %d bytes", name, len(chunk.Data))
+			if len(chunk) > ChunkBytes || budget.Used() > ChunkBytes {
+				t.Errorf("from the %s: a chunk of %d bytes, %d are held", name, len(chunk), budget.Used())
 			}
-			if c.Held() > 2*pageBytes {
-				t.Errorf("from the %s: the cursor holds %d bytes", name, c.Held())
-			}
-			chunk.Each(func(seq int64, frame []byte) {
+			frames.Each(chunk, func(seq int64, frame []byte) {
 				if !strings.Contains(string(frame), fmt.Sprintf(`"seq":%d,`, seq)) {
 					t.Errorf("seq %d of %s", seq, frame)
 				}

@@ -18,6 +18,8 @@ type Tail struct {
 	maxBytes int
 	spans    map[int64]*heldSpan // by seq; only the publisher uses it
 
+	pinned atomic.Int64 // bytes of batches that have left the tail and have pins
+
 	mu      sync.RWMutex
 	batches []*batch
 	bytes   int
@@ -83,7 +85,12 @@ func (t *Tail) Publish(events []Event) {
 		t.bytes -= t.batches[drop].cost()
 		drop++
 	}
-	dropped := t.batches[:drop]
+	old := t.batches[:drop]
+	for _, b := range old {
+		if b.pins.Add(dropped) > dropped {
+			t.pinned.Add(int64(b.cost()))
+		}
+	}
 	if drop > 0 {
 		// A fresh slice, so that the dropped batches can be collected.
 		t.batches = append(make([]*batch, 0, len(t.batches)), t.batches[drop:]...)
@@ -92,7 +99,7 @@ func (t *Tail) Publish(events []Event) {
 	close(t.wake)
 	t.wake = make(chan struct{})
 	t.mu.Unlock()
-	for _, b := range dropped {
+	for _, b := range old {
 		t.forgetSpans(b)
 	}
 }
@@ -177,6 +184,30 @@ func (t *Tail) find(after int64) (b *batch, held bool) {
 		return nil, false
 	}
 	return t.batches[i], true
+}
+
+// pin keeps a batch for a chunk that lies in it, which costs nothing while the tail has
+// it. It returns false if the tail has not, or if readers that do not read hold as much of
+// what has left the tail as the tail itself may have: the frames must then be copied. So
+// such readers hold at most twice the size of the tail.
+func (t *Tail) pin(b *batch) bool {
+	for t.pinned.Load() <= int64(t.maxBytes) {
+		n := b.pins.Load()
+		if n >= dropped {
+			return false
+		}
+		if b.pins.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// unpin is the other half of pin.
+func (t *Tail) unpin(b *batch) {
+	if b.pins.Add(-1) == dropped {
+		t.pinned.Add(-int64(b.cost()))
+	}
 }
 
 // distance returns the number of bytes between the cursor and the head. held is

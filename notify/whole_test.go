@@ -9,11 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 // sent is what a stream has sent: frames and their seqs.
 type sent struct {
 	cursor *notify.Cursor
+	reader notifytest.Frames
 	seqs   []int64
 	frames []string
 }
@@ -26,10 +28,10 @@ func (s *sent) read(t *rapid.T, tail *notify.Tail) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(chunk.Data) > notify.ChunkBytes && chunk.Len() > 1 {
-			t.Fatalf("a chunk of %d bytes", len(chunk.Data))
+		if len(chunk) > notify.ChunkBytes {
+			t.Fatalf("a chunk of %d bytes", len(chunk))
 		}
-		chunk.Each(func(seq int64, frame []byte) {
+		s.reader.Each(chunk, func(seq int64, frame []byte) {
 			s.seqs, s.frames = append(s.seqs, seq), append(s.frames, string(frame))
 		})
 		if s.cursor.After() == before {

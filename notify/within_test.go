@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 // fewMembers has the threads of a list; it fails for "bad".
@@ -19,14 +21,15 @@ func (m fewMembers) Has(_ context.Context, id string) (bool, error) {
 
 func seqsWithin(t *testing.T, c *Cursor) (seqs []int64, err error) {
 	t.Helper()
+	var frames notifytest.Frames
 	for {
 		before := c.After()
 		chunk, err := c.Next(context.Background(), 0)
 		if err != nil {
 			return seqs, err
 		}
-		chunk.Each(func(seq int64, _ []byte) { seqs = append(seqs, seq) })
-		if c.After() == before && chunk.Len() == 0 {
+		frames.Each(chunk, func(seq int64, _ []byte) { seqs = append(seqs, seq) })
+		if c.After() == before && len(chunk) == 0 {
 			return seqs, nil
 		}
 	}
@@ -101,6 +104,12 @@ func TestTheThreadOfParams(t *testing.T) {
 
 // pageLog is a log of these events that knows filters, but not Within.
 type pageLog []Event
+
+// Part implements Log.
+func (l pageLog) Part(_ context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	n, size = partOfEvent(l[seq-1], offset, summary, b)
+	return n, size, nil
+}
 
 func (l pageLog) Page(_ context.Context, q Query) (Page, error) {
 	if q.Frames {

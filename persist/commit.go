@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -49,22 +50,26 @@ var (
 // Head. It belongs to the goroutine that runs the Appender; only Head may be
 // called from others.
 type Writer struct {
-	// KeepKeys is how many idempotency keys are kept; NewWriter sets it to a
-	// million.
-	KeepKeys int64
+	// KeepKeys is how many idempotency keys are kept, and KeepKeysEach those of one
+	// requester that is not the owner; NewWriter sets both to the limits.
+	KeepKeys, KeepKeysEach int64
 
-	db        Database
-	now       func() time.Time
-	newestKey int64
-	rewound   int64      // see ledger.Tx.LastRewind
-	unended   turnCounts // turns that are queued or active, as committed
-	at        Head       // as committed
-	head      atomic.Pointer[Head]
+	db      Database
+	now     func() time.Time
+	keys    Keys
+	rewound int64      // see ledger.Tx.LastRewind
+	unended turnCounts // turns that are queued or active, as committed
+	at      Head       // as committed
+	head    atomic.Pointer[Head]
 }
 
-// NewWriter makes a writer of a log with this head and these unfinished turns.
-func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns.Turn, newestKey int64) *Writer {
-	w := &Writer{db: db, now: now, at: head, rewound: head.Latest, unended: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
+// NewWriter makes a writer of a log with this head, these unfinished turns and these
+// idempotency keys.
+func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns.Turn, keys Keys) *Writer {
+	w := &Writer{
+		db: db, now: now, at: head, rewound: head.Latest, unended: turnCounts{},
+		KeepKeys: limits.IdempotencyKeys, KeepKeysEach: limits.IdempotencyKeysPerToken, keys: keys,
+	}
 	for _, t := range unfinished {
 		w.unended.count(&w.at, t)
 	}
@@ -96,7 +101,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // Commit implements part of Committer.
 func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
-	b := batch{w: w, next: w.at.Latest + 1, newestKey: w.newestKey}
+	b := batch{w: w, next: w.at.Latest + 1, keys: w.keys}
 	b.out.Outcomes = make([]Outcome, len(units))
 	err := w.db.Transaction(func(tx Tx) error {
 		b.tx = tx
@@ -120,7 +125,7 @@ func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
 			w.count(u)
 		}
 	}
-	w.at.Latest, w.newestKey = b.next-1, b.newestKey
+	w.at.Latest, w.keys = b.next-1, b.keys
 	if n := len(b.out.Events); n > 0 {
 		w.at.LastEventAt = b.out.Events[n-1].Time
 	}
@@ -132,12 +137,12 @@ func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
 // batch is the state of a log in the middle of a transaction. To fences it is a
 // ledger.Tx.
 type batch struct {
-	w         *Writer
-	tx        Tx
-	next      int64 // seq of the next event
-	newestKey int64
-	bytes     int
-	out       Committed
+	w     *Writer
+	tx    Tx
+	next  int64 // seq of the next event
+	keys  Keys
+	bytes int
+	out   Committed
 }
 
 // Get implements ledger.Reader.

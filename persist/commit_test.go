@@ -24,7 +24,7 @@ func (staleTx) Put(ledger.Row, int64, int64) error { return ledger.ErrStale }
 
 // Later changes would become part of the transaction of the refused unit.
 func TestARefusalThatCannotBeUndoneFailsTheStore(t *testing.T) {
-	w := NewWriter(stuck{}, time.Now, Head{}, nil, 0)
+	w := NewWriter(stuck{}, time.Now, Head{}, nil, Keys{})
 	_, err := w.Commit([]*ledger.Unit{{Rows: []ledger.Row{&keyRow{}}}})
 	if !errors.Is(err, ledger.ErrStorageFailed) {
 		t.Errorf("the commit ended with %v", err)

@@ -6,6 +6,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -121,12 +122,12 @@ func (o *ownSummary) readOpenItems() error {
 		return err
 	}
 	for _, b := range asks {
-		c, err := o.content(b.ItemID)
-		if err != nil {
+		it, err := one(o.s, itemOf, items.ByID, b.ItemID)
+		if err != nil || it == nil {
 			return err
 		}
 		o.out.Waiting = append(o.out.Waiting, turns.WaitingItem{
-			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: sanitize.Line(questionOf(c), turns.MaxSummaryText), Since: b.CreatedAt,
+			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: sanitize.Line(question.Phrase([]byte(it.Content)), turns.MaxSummaryText), Since: b.CreatedAt,
 		})
 	}
 	if doing == "" {
@@ -144,16 +145,6 @@ func (o *ownSummary) content(itemID string) (items.Content, error) {
 		return nil, err
 	}
 	return items.Decode(it.Content)
-}
-
-func questionOf(c items.Content) string {
-	switch c := c.(type) {
-	case items.PermissionRequest:
-		return c.Title
-	case items.Question:
-		return c.Message
-	}
-	return ""
 }
 
 // setText sets the beginning of a message, which may still grow, unless it has no text.
@@ -258,6 +249,9 @@ func (o *ownSummary) readTitle() error {
 func (o *ownSummary) readError() error {
 	if o.last == nil {
 		return nil
+	}
+	if o.last.State == turns.Completed && turns.StopsEarly(o.last.StopReason) {
+		o.out.StopReason = sanitize.Line(o.last.StopReason, turns.MaxSummaryText)
 	}
 	if o.out.Interrupted = o.last.State == turns.Interrupted; !o.out.Interrupted && o.last.State != turns.Failed {
 		return nil

@@ -22,12 +22,13 @@ const (
 	rowBytes     = 512
 )
 
-// listing is one page of rows. An index finds rows in the order of their
-// creation; those that pass the filters are in the page. An index may find any
+// listing is one page of rows. An index finds rows in the order of a seq, mostly that
+// of their creation; those that pass the filters are in the page. An index may find any
 // number of rows, so they are scanned in windows, up to turns.MaxListScan rows
 // in all.
 type listing struct {
 	rows          ledger.Range
+	position      int // the column of that seq; 0 = that of the creation
 	limit         int
 	after, before int64         // the seqs that are left, both exclusive
 	threads       *threadFilter // nil: rows of all threads
@@ -97,9 +98,9 @@ func (l *listing) between() ledger.Range {
 // found is false if there are fewer.
 func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
 	r := l.between()
-	r.Only, r.Live, r.Skip, r.First = nil, nil, n-1, 1
+	r.Only, r.Live, r.Skip, r.First = nil, nil, n-1, l.position+1
 	err = s.Scan(r, func(v ledger.Values) error {
-		seq, found = v.Int(0), true
+		seq, found = v.Int(l.position), true
 		return ledger.ErrEnough
 	})
 	return seq, found, err
@@ -126,17 +127,14 @@ func listOf[T any, P sized[T]](s Snapshot, l *listing, read func(ledger.Values) 
 		return ledger.ErrEnough
 	}
 	take := func(v ledger.Values) error {
-		if len(out.Rows) >= l.limit {
-			return full()
-		}
-		seq := v.Int(0)
+		seq := v.Int(l.position)
 		row, err := read(v)
 		if err != nil || row == nil {
 			return err
 		}
 		size := row.Bytes() + rowBytes
-		if len(out.Rows) > 0 && bytes+size > listBytes {
-			return full()
+		if len(out.Rows) >= l.limit || len(out.Rows) > 0 && bytes+size > listBytes {
+			return full() // only now: a row that is left out is no reason for another page
 		}
 		bytes += size
 		last = seq
@@ -196,6 +194,8 @@ func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tu
 		return out, err
 	}
 	switch {
+	case q.EndedBy == turns.EndedByRestart:
+		return listLost(ctx, r, l, q)
 	case q.ParentThreadID != "":
 		l.find(turns.ChildrenOf, q.ParentThreadID)
 		l.equal("state", string(q.State))

@@ -30,10 +30,10 @@ func (l *listing) scan(s Snapshot, take func(ledger.Values) error, full func() b
 		return s.Scan(l.between(), take)
 	}
 	names := l.between()
-	names.First = l.threads.names
+	names.First = max(l.threads.names, l.position+1)
 	return s.Scan(names, func(v ledger.Values) error {
-		seq := v.Int(0)
-		ok, err := l.threads.has(v.Text(names.First - 1))
+		seq := v.Int(l.position)
+		ok, err := l.threads.has(v.Text(l.threads.names - 1))
 		if err != nil || !ok {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // unadmittedGrace is how long the accept loop waits, when
@@ -36,6 +38,7 @@ type arrival struct {
 	since    time.Time
 	element  *list.Element // in waiting; nil: admitted, or closed
 	admitted bool          // counted in max_connections
+	token    string        // in whose share it is counted; "": in none
 }
 
 func (s *Server) newArrivals() *arrivals {
@@ -106,23 +109,67 @@ func (l *arrivals) settle(a *arrival) {
 	}
 }
 
-// admit counts the connection in max_connections, once. It reports false if
-// that bound is reached; a later request on the connection may try again.
-func (a *arrival) admit() bool {
+// admit counts the connection in max_connections, once, and in the share of the token
+// of its newest request. It returns an error if one of these bounds is reached; a later
+// request on the connection may try again.
+func (a *arrival) admit(token string) *api.Error {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
-	if a.element == nil {
-		return true // admitted before, or closed
+	if a.element == nil && !a.admitted {
+		return nil // closed
 	}
 	s := a.all.server
-	if s.connections.Add(1) > int64(s.limits.MaxConnections) {
-		s.connections.Add(-1)
+	if a.token != token && !s.shares.add(token) {
 		s.metrics.ConnectionRefused()
-		return false
+		return s.shareUsed(token)
+	}
+	if !a.admitted && s.connections.Add(1) > int64(s.limits.MaxConnections) {
+		s.connections.Add(-1)
+		s.shares.remove(token)
+		s.metrics.ConnectionRefused()
+		return s.surplus()
+	}
+	if a.token != token {
+		s.shares.remove(a.token)
+		a.token = token
 	}
 	a.admitted = true
 	a.all.settle(a)
+	return nil
+}
+
+// shares counts the connections of each named token, so that one of them leaves room
+// for the others and for the owner, who has no share.
+type shares struct {
+	most int // of one token
+
+	mu sync.Mutex
+	of map[string]int
+}
+
+// add counts a connection of a token, unless its share is used up.
+func (s *shares) add(token string) bool {
+	if token == "" {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[token] >= s.most {
+		return false
+	}
+	s.of[token]++
 	return true
+}
+
+func (s *shares) remove(token string) {
+	if token == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[token]--; s.of[token] == 0 {
+		delete(s.of, token)
+	}
 }
 
 // closed removes a connection that has ended.
@@ -136,19 +183,22 @@ func (l *arrivals) closed(c net.Conn) {
 	delete(l.open, c)
 	l.settle(a)
 	if a.admitted {
+		a.admitted = false
 		l.server.connections.Add(-1)
+		l.server.shares.remove(a.token)
 	}
 	l.server.metrics.ConnectionClosed()
 }
 
 type arrivalKey struct{}
 
-// admitted reports whether the connection of an admitted request is counted in
-// max_connections. A request that came on no listener of arrivals is not
-// counted.
-func admitted(r *http.Request) bool {
-	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
-	return !ok || a.admit()
+// admit counts the connection of an admitted request. It returns an error if it has no
+// room. A request that came on no listener of arrivals is not counted.
+func admit(r *http.Request) *api.Error {
+	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok {
+		return a.admit(api.ShareOf(r.Context()))
+	}
+	return nil
 }
 
 // connected adds a new connection and returns its context.

@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // dial opens a raw connection that is closed at the end of the test.
@@ -164,8 +166,7 @@ func TestConnectionsAreCountedOutAgain(t *testing.T) {
 		return arrivals.enter(a)
 	}
 	one, two := enter(), enter()
-	one.admit()
-	if !one.admit() || r.server.connections.Load() != 1 {
+	if first, again := one.admit(""), one.admit(""); first != nil || again != nil || r.server.connections.Load() != 1 {
 		t.Fatalf("%d are counted, want 1", r.server.connections.Load())
 	}
 	three, four := enter(), enter() // three takes the slot of one; no slot is free for four, so the oldest must leave
@@ -184,4 +185,83 @@ func TestConnectionsAreCountedOutAgain(t *testing.T) {
 	for _, c := range ends {
 		_ = c.Close()
 	}
+}
+
+// A named token has a share of the connections, with its console tokens; the owner has
+// all that is left. A connection counts for whom it served last.
+func TestATokenHasAShareOfTheConnections(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Limits.MaxConnections = 24 })
+	if n := r.server.limits.MaxTokenConnections; n != 3 {
+		t.Fatalf("the share is %d", n)
+	}
+	of := map[string]api.Credential{
+		"phone": {Name: "phone", Role: tokens.RoleRead}, "console": {Name: "phone.console-a", Parent: "phone", Role: tokens.RoleRead},
+		"ci": {Name: "ci", Role: tokens.RoleRead}, "own console": {Name: "owner.console-a", Parent: tokens.OwnerName, Role: tokens.RoleRead},
+	}
+	inner := r.http.Handler
+	r.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if c, ok := of[req.Header.Get("As")]; ok {
+			req = req.WithContext(api.WithCredential(req.Context(), c))
+		}
+		inner.ServeHTTP(w, req)
+	})
+	ask := func(c net.Conn, as, path string) (status int, e *api.Error) {
+		t.Helper()
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\nAs: "+as+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusOK {
+			body, err := io.ReadAll(resp.Body)
+			m := parse(t, string(body))
+			if err != nil || m.Error == nil {
+				t.Fatal(string(body), err)
+			}
+			e = m.Error
+		}
+		return resp.StatusCode, e
+	}
+	stream := func(as string) (status int, e *api.Error) {
+		t.Helper()
+		return ask(r.dial(), as, "/rpc/stream")
+	}
+	for i, as := range []string{"phone", "console", "phone"} {
+		if status, e := stream(as); status != 200 {
+			t.Fatalf("%d: %d %v", i, status, e)
+		}
+	}
+	for _, as := range []string{"phone", "console"} {
+		status, e := stream(as)
+		if status != 503 || e.Data.Kind != api.KindOverloaded || e.Data.RetryAfterMs == 0 || !strings.Contains(e.Message, "token phone has 3 connections") {
+			t.Errorf("%s above the share: %d %+v", as, status, e)
+		}
+	}
+	for _, as := range []string{"ci", "", "own console", "", "", "own console"} {
+		if status, e := stream(as); status != 200 {
+			t.Fatalf("%s beside the share of another: %d %v", as, status, e)
+		}
+	}
+	// A connection that a proxy uses for several.
+	shared := r.dial()
+	for i, want := range []struct {
+		as     string
+		status int
+	}{{"ci", 404}, {"", 404}, {"phone", 503}, {"own console", 404}, {"ci", 404}} {
+		if status, e := ask(shared, want.as, "/nothing"); status != want.status {
+			t.Errorf("%d, %s: %d %v", i, want.as, status, e)
+		}
+	}
+	shares := func() string {
+		r.server.shares.mu.Lock()
+		defer r.server.shares.mu.Unlock()
+		return fmt.Sprint(r.server.shares.of)
+	}
+	if got := shares(); got != "map[ci:2 phone:3]" || r.server.connections.Load() != 10 {
+		t.Errorf("%s, %d connections", got, r.server.connections.Load())
+	}
+	_ = shared.Close()
+	eventually(t, shares, func() bool { return shares() == "map[ci:1 phone:3]" })
 }

@@ -29,8 +29,8 @@ type memory struct {
 	tail    *notify.Tail
 	threads map[string]*threads.Thread
 	seqs    map[string]int64
-	ahead   int64 // what Position says beyond what the tail has seen
-	held    int64 // how many of the events are not published yet: Page alone has them
+	ahead   int64 // what Position says beyond the events that are there
+	held    int64 // how many of the events are not published yet: readers have them
 	scan    int64 // how many events one page looks at; 0 = all
 	markers []fold.Marker
 	tries   map[int64]*notify.Span // that stand, by Seq
@@ -142,6 +142,11 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 				p.More = true
 				break
 			}
+			if q.Parts && len(e.Params) > q.MaxBytes {
+				p.Events = append(p.Events, notify.Event{Seq: seq, Method: e.Method, ThreadID: e.ThreadID})
+				p.Scanned, p.More = seq, seq < p.Latest
+				break
+			}
 			p.Events = append(p.Events, e)
 			size += len(e.Params)
 		}
@@ -150,10 +155,24 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 	return p, nil
 }
 
+// Part implements notify.Log.
+func (m *memory) Part(_ context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if seq < m.first {
+		return 0, 0, &notify.ExpiredError{After: seq - 1, First: m.first}
+	}
+	e := m.events[seq-1]
+	if summary {
+		e.Params = notify.AppendSummary(nil, e.Method, e.Params)
+	}
+	return copy(b, e.Params[min(offset, len(e.Params)):]), len(e.Params), nil
+}
+
 func (m *memory) Position(context.Context) (api.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return api.Position{LogID: testLogID, First: m.first, Latest: m.latest() - m.held + m.ahead}, nil
+	return api.Position{LogID: testLogID, First: m.first, Latest: m.latest() + m.ahead}, nil
 }
 
 func (m *memory) Counts(ctx context.Context) (turns.Counts, error) {

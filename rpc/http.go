@@ -41,9 +41,11 @@ func (s *Server) Handler() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Any client may read the health: that admits no connection.
-		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe && !admitted(r) {
-			s.fail(w, r, http.StatusServiceUnavailable, s.surplus())
-			return
+		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe {
+			if full := admit(r); full != nil {
+				s.fail(w, r, http.StatusServiceUnavailable, full)
+				return
+			}
 		}
 		serve := paths[r.URL.Path]
 		if serve == nil {
@@ -119,6 +121,12 @@ func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, ne
 
 func (s *Server) surplus() *api.Error {
 	e := api.Errorf(api.KindUnavailable, "the server has all the connections it takes")
+	e.Data.RetryAfterMs = api.RetryAfterMs
+	return e
+}
+
+func (s *Server) shareUsed(token string) *api.Error {
+	e := api.Errorf(api.KindOverloaded, "token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
 	e.Data.RetryAfterMs = api.RetryAfterMs
 	return e
 }

@@ -42,18 +42,14 @@ type outlet struct {
 
 	at         atomic.Int64 // the cursor's seq, for metrics
 	subscribed atomic.Bool
-	holds      atomic.Int64 // bytes of the page that the cursor holds
-	sent       atomic.Int64 // pieces written
-	cut        atomic.Bool  // its token has ended: see cutWith
-	seen       int64        // sent at the last look; only pressure uses it
+	cut        atomic.Bool // its token has ended: see cutWith
 
 	mu       sync.Mutex
 	cursor   *notify.Cursor // nil: not subscribed
 	written  time.Time      // the time of the last write
 	deadline time.Time      // when the write deadline was last renewed
 	dirty    bool           // written and not flushed
-	failed   error          // the first write that failed
-	buf      []byte         // for server-sent events
+	failed   error          // the first write that failed, or errTorn
 
 	*duplex // nil on a one-way stream
 }
@@ -66,7 +62,7 @@ const deadlineSlack = time.Second
 func (o *outlet) open(ctx context.Context, at *api.StreamStart, now api.Position) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.cursor = o.server.cursor(at)
+	o.cursor = newCursor(o.server, o, at)
 	o.moved()
 	o.notifyAt(notify.StreamOpened, api.StreamOpened{
 		LogID: now.LogID, AfterSeq: at.After, LatestSeq: now.Latest, FirstSeq: now.First,
@@ -114,6 +110,7 @@ func (o *outlet) run(ctx context.Context) string {
 const (
 	whyLeft    = "left"
 	whyStalled = "stalled"
+	whyTorn    = "torn"
 )
 
 // writeReady writes everything that is ready. It returns the channels to wait
@@ -127,18 +124,11 @@ func (o *outlet) writeReady(ctx context.Context) (ready, logs <-chan struct{}, w
 	if o.beat(); o.failed != nil {
 		return nil, nil, o.broken(ctx, o.failed)
 	}
-	if cap(o.buf) > idleBuffer {
-		o.buf = nil
-	}
 	if o.cursor != nil {
 		ready = o.cursor.Wait()
 	}
 	return ready, o.logsReady(), ""
 }
-
-// idleBuffer is how large a buffer an idle stream may keep: thousands are idle
-// at once.
-const idleBuffer = 4 << 10
 
 // beat writes a heartbeat if the stream has been silent for long enough.
 func (o *outlet) beat() {
@@ -189,29 +179,43 @@ func (o *outlet) pump(ctx context.Context, until time.Time) error {
 	return o.failed
 }
 
-// events writes one chunk of events, none above upTo (0 = no bound). It reports
-// whether there were any and whether the cursor moved.
+// errTorn says that the rest of a frame could not be read.
+var errTorn = errors.New("the rest of a frame cannot be read")
+
+// events writes one chunk of events, none above upTo (0 = no bound). Of a frame that is
+// larger than a chunk it writes all chunks, because nothing else may come between. It
+// reports whether there were any and whether the cursor moved.
 func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err error) {
 	if o.cursor == nil {
 		return false, false, nil
 	}
 	before := o.cursor.After()
-	chunk, err := o.cursor.Next(ctx, upTo)
-	if err != nil {
-		return false, false, err
-	}
-	if held := o.cursor.Held(); o.holds.Swap(held) != held {
-		o.server.pressure.check()
-	}
-	if chunk.Len() > 0 {
-		if o.format == ndjson {
-			o.write(chunk.Data)
-		} else {
-			o.writeSSE(chunk)
+	for {
+		inside := o.cursor.Inside()
+		chunk, err := o.cursor.Next(ctx, upTo)
+		if err != nil {
+			if inside {
+				o.tear()
+			}
+			return false, false, err
+		}
+		o.write(chunk)
+		wrote = wrote || len(chunk) > 0
+		if o.failed != nil || !o.cursor.Inside() {
+			break
 		}
 	}
 	o.moved()
-	return chunk.Len() > 0, o.cursor.After() != before, o.failed
+	return wrote, o.cursor.After() != before, o.failed
+}
+
+// tear ends a stream inside a frame: no line may follow, and the client must see that
+// the connection broke, not that the stream ended.
+func (o *outlet) tear() {
+	o.failed = errTorn
+	if o.control != nil {
+		_ = o.control.SetWriteDeadline(time.Now()) // without deadlines the last line is cut off
+	}
 }
 
 // advance brings the subscription up to a seq if it has caught up. One that
@@ -239,12 +243,9 @@ func (o *outlet) drop() {
 
 // moved publishes the cursor's position for metrics and heartbeats.
 func (o *outlet) moved() {
-	o.subscribed.Store(o.cursor != nil)
-	if o.cursor == nil {
-		o.holds.Store(0)
-		return
+	if o.subscribed.Store(o.cursor != nil); o.cursor != nil {
+		o.at.Store(o.cursor.After())
 	}
-	o.at.Store(o.cursor.After())
 }
 
 // write writes b in pieces that each get the whole write timeout: a reader is
@@ -258,7 +259,6 @@ func (o *outlet) write(b []byte) {
 		o.renew()
 		n, err := o.w.Write(piece)
 		o.server.metrics.Sent(n)
-		o.sent.Add(1)
 		o.dirty = true
 		if err != nil {
 			o.failed = err
@@ -296,28 +296,6 @@ func (o *outlet) flush() {
 	}
 }
 
-// writeSSE writes the frames of a chunk as server-sent events. A large frame is
-// not copied.
-func (o *outlet) writeSSE(chunk notify.Chunk) {
-	o.buf = o.buf[:0]
-	chunk.Each(func(seq int64, frame []byte) {
-		if len(o.buf) > 0 && len(o.buf)+len(frame) > notify.ChunkBytes {
-			o.write(o.buf)
-			o.buf = o.buf[:0]
-		}
-		o.buf = o.appendID(o.buf, seq)
-		if len(frame) > notify.ChunkBytes {
-			o.write(o.buf)
-			o.write(frame)
-			o.buf = o.buf[:0]
-		} else {
-			o.buf = append(o.buf, frame...)
-		}
-		o.buf = append(o.buf, '\n')
-	})
-	o.write(o.buf)
-}
-
 // noSeq means that a frame has no position.
 const noSeq = -1
 
@@ -342,6 +320,9 @@ func (o *outlet) broken(ctx context.Context, err error) string {
 	switch {
 	case o.failed != nil && errors.Is(o.failed, os.ErrDeadlineExceeded):
 		return whyStalled
+	case o.failed == errTorn && ctx.Err() == nil:
+		o.server.log.Warn("stream ended inside an event", zap.Error(err))
+		return whyTorn
 	case o.failed != nil || ctx.Err() != nil:
 		return whyLeft
 	case errors.As(err, &expired):

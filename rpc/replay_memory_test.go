@@ -34,7 +34,7 @@ func unread(t testing.TB, streams, size int) (grown int64) {
 		n, at := 0, int64(0)
 		r.server.streams.each(func(o *outlet) { n, at = n+1, at+o.at.Load() })
 		begun = max(begun, n)
-		if now := fmt.Sprint(n, at, r.server.pages.Used()); now != last || begun < streams {
+		if now := fmt.Sprint(n, at, r.server.chunks.Used()); now != last || begun < streams {
 			last, still = now, 0
 		} else {
 			still++

@@ -42,9 +42,9 @@ type Server struct {
 	tools    *tools.Server
 
 	streams     streamSet
-	pages       *notify.Budget // pages of the log that lagging streams hold
-	pressure    pressure       // keeps them within it
+	chunks      *notify.Budget // chunks that streams are writing
 	connections atomic.Int64
+	shares      shares
 
 	closeOnce sync.Once
 	closing   chan struct{} // closed by Close, after the three below are set
@@ -66,9 +66,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.cfg, s.limits, s.log, s.logs = cfg, s.api.Limits, s.api.Log, s.api.Logs
-	s.pages = notify.NewBudget(s.limits.ReplayBytes)
-	s.pressure.pages, s.pressure.streams = s.pages, &s.streams
-	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) }, func() float64 { return float64(s.pages.Used()) })
+	s.chunks = notify.NewBudget(s.limits.ReplayBytes)
+	s.shares = shares{most: s.limits.MaxTokenConnections, of: make(map[string]int)}
+	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) }, func() float64 { return float64(s.chunks.Used()) })
 	s.counters = make(map[string]metrics.Method, len(s.api.Methods()))
 	for _, m := range s.api.Methods() {
 		s.counters[m.Name] = s.metrics.Method(m.Name)

@@ -9,7 +9,7 @@ import (
 // new one, its events up to there are written first. Then the answer is
 // written, then the new subscription begins.
 func (s *session) Subscribe(at *api.StreamStart) {
-	c := s.server.cursor(at)
+	c := newCursor(s.server, s.out, at)
 	s.out.mu.Lock()
 	s.out.advance(s.ctx, at.After)
 	s.out.drop()
@@ -66,10 +66,13 @@ func (s *session) Unfollow(streamID string) bool {
 	return false
 }
 
-// cursor makes the cursor of a subscription that ResolveStart has checked.
-func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
+// newCursor makes the cursor of a subscription that ResolveStart has checked.
+func newCursor(s *Server, o *outlet, at *api.StreamStart) *notify.Cursor {
 	c := notify.NewCursor(s.cfg.Tail, s.api.Reader, at.Filter, at.After)
-	c.Share(s.pages)
+	c.Share(s.chunks)
+	if o.format == sse {
+		c.Wrap(o.appendID, "\n")
+	}
 	if at.Collapse {
 		c.Collapse()
 	}

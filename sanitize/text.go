@@ -1,6 +1,7 @@
 package sanitize
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,27 +21,61 @@ func Plain(s string) string {
 	return string(z.Finish(z.Append(nil, s)))
 }
 
-// Literal keeps escape sequences from being taken for such, so that Text shows all
-// that is in them: ESC becomes its picture, a C1 control U+FFFD. It is for what a person
-// approves, such as a command: a shell executes also what a terminal would hide. All else
-// stays, so the result is not harmless before Text has made it so.
+// Literal makes every character visible that a terminal or a browser hides or that looks
+// like a blank: a control character becomes its picture, others their number, as in ‹200b›.
+// Line feeds and tabs stay, and so does what makes one emoji of several characters. It is for
+// what a person approves, such as a command: a shell executes also what a terminal would
+// hide. The result is harmless: Text leaves it as it is.
 func Literal(s string) string {
-	if strings.IndexFunc(s, beginsSequence) < 0 {
+	if strings.IndexFunc(s, hides) < 0 {
 		return s
 	}
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	pictured := false // an emoji, or what belongs to one, is before
+	for i, r := range s {
 		switch {
-		case r == 0x1b:
-			return 0x241b
-		case beginsSequence(r):
-			return utf8.RuneError
+		case !hides(r):
+			b.WriteRune(r)
+			pictured = picture(r) || pictured && r >= 0x1f3fb && r <= 0x1f3ff
+			continue
+		case pictured && (r == 0xfe0e || r == 0xfe0f):
+			b.WriteRune(r)
+			continue
+		case pictured && r == 0x200d:
+			if next, _ := utf8.DecodeRuneInString(s[i+len("\u200d"):]); picture(next) {
+				b.WriteRune(r)
+				continue
+			}
+			fallthrough
+		default:
+			pictured = false
+			if r < 0x20 {
+				b.WriteRune(0x2400 + r)
+			} else {
+				fmt.Fprintf(&b, "‹%04x›", r)
+			}
 		}
-		return r
-	}, s)
+	}
+	return b.String()
 }
 
-// beginsSequence reports whether an escape sequence may begin with r.
-func beginsSequence(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }
+// hides reports whether a character is not seen where it is shown, or looks like a blank and
+// is none.
+func hides(r rune) bool {
+	switch {
+	case r >= 0x20 && r < 0x7f, r == '\n', r == '\t':
+		return false
+	case !unicode.IsGraphic(r), unicode.Is(unicode.Z, r), r == brailleBlank:
+		return true
+	}
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// picture reports whether r may begin an emoji.
+func picture(r rune) bool { return unicode.Is(unicode.So, r) && r != brailleBlank }
+
+// brailleBlank is drawn as nothing, though it counts as a symbol.
+const brailleBlank = 0x2800
 
 // linePiece is how much of a text Line sanitizes at a time, because it mostly
 // needs the beginning only.

@@ -64,7 +64,7 @@ func TestTextPlainAndLineMakeTextHarmless(t *testing.T) {
 
 func TestLiteralHidesNothing(t *testing.T) {
 	for in, want := range map[string]string{
-		"echo x\x1b]0;touch f;\a done": "echo x␛]0;touch f;␇ done", "a\u009d0;b\u009cc\u0085d": "a\ufffd0;b\ufffdc\ufffdd",
+		"echo x\x1b]0;touch f;\a done": "echo x␛]0;touch f;␇ done", "a\u009d0;b\u009cc\u0085d": "a‹009d›0;b‹009c›c‹0085›d",
 		"a\x1b[31mb\n\tc": "a␛[31mb\n\tc", "日本 " + family: "日本 " + family, "": "",
 	} {
 		if got := Text(Literal(in)); got != want {

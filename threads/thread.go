@@ -236,8 +236,13 @@ var (
 // NewID returns a new thread id.
 func NewID() string { return "thread_" + uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether a client may use id for a new thread:
-// [A-Za-z0-9_-]{1,64}.
+// ValidNewID reports whether a client may use id for a new thread:
+// [A-Za-z0-9][A-Za-z0-9_-]{0,63}. An id that begins with - looks like a flag of a
+// command.
+func ValidNewID(id string) bool { return ValidID(id) && id[0] != '-' && id[0] != '_' }
+
+// ValidID reports whether id may be that of a thread: [A-Za-z0-9_-]{1,64}. Threads of
+// earlier versions may begin with any of these.
 func ValidID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false

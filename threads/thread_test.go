@@ -2,6 +2,7 @@ package threads
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/seed82539d15/holon/notify"
@@ -95,9 +96,13 @@ func TestApplyLeavesPrevAlone(t *testing.T) {
 }
 
 func TestValidID(t *testing.T) {
-	for id, ok := range map[string]bool{"a": true, "A-b_9": true, "": false, "a b": false, "ä": false, "a/b": false} {
-		if ValidID(id) != ok {
-			t.Errorf("ValidID(%q) = %v", id, !ok)
+	for id, want := range map[string][2]bool{ // valid, and so for a new thread
+		"a": {true, true}, "A-b_9": {true, true}, "9": {true, true}, "a-": {true, true}, strings.Repeat("x", 64): {true, true},
+		"-a": {true, false}, "_a": {true, false}, "--help": {true, false}, "-": {true, false},
+		"": {}, "a b": {}, "ä": {}, "a/b": {}, strings.Repeat("x", 65): {},
+	} {
+		if got := [2]bool{ValidID(id), ValidNewID(id)}; got != want {
+			t.Errorf("%q is valid, and so for a new thread: %v, want %v", id, got, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/mend"
 )
 
 // message is what must be known of a message before the library reads it.
@@ -33,6 +34,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body ended early", http.StatusBadRequest)
 		return
 	}
+	body, _ = mend.JSON(body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	var m message
 	if len(bytes.TrimLeft(body, " \t\r\n")) > 0 && bytes.TrimLeft(body, " \t\r\n")[0] == '[' {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -274,6 +275,27 @@ func TestWhatIsNotOneMessageIsRefused(t *testing.T) {
 	}
 	if got := s.calls(); len(got) > 0 {
 		t.Errorf("reached %v", got)
+	}
+}
+
+// An agent whose text was cut within a character, or whose encoder writes NaN, is heard.
+func TestWhatAgentsGetWrongInJSONIsMended(t *testing.T) {
+	s := serve(t)
+	s.say("thread/start", `{"thread_id":"child"}`)
+	s.say("turn/start", `{"turn":{"turn_id":"t","thread_id":"child","state":"active"}}`)
+	args := `{"prompt":"hi \ud83d","title":"cut \ude00","cwd":"/work"},"_meta":{"score":NaN}`
+	got := all(t, s.post(context.Background(), t, "own", "\ufeff"+toolCall("1", "work_start", args)))
+	asked := strings.Join(s.calls(), "\n")
+	if !strings.Contains(asked, `"title":"cut �"`) || !strings.Contains(asked, `"text":"hi �"`) || strings.Contains(got, `"isError":true`) {
+		t.Errorf("%s\nasked %s", got, asked)
+	}
+	got = all(t, s.post(context.Background(), t, "own", toolCall("1", "work_start", `{"prompt":"x","cwd":"/src/\udcff"}`)))
+	if asked := s.calls(); !strings.Contains(got, "cwd") || len(asked) > 0 {
+		t.Errorf("another directory: %s, asked %s", got, asked)
+	}
+	sent := "\ufeff{\"a\":\"\\ud83d\"}\n\n[NaN]\n\"\xff"
+	if read, err := io.ReadAll(&mendedLines{in: bufio.NewReader(iotest.OneByteReader(strings.NewReader(sent)))}); err != nil || string(read) != "{\"a\":\"�\"}\n\n[null]\n\"�" {
+		t.Errorf("on stdin: %q, %v", read, err)
 	}
 }
 

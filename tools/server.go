@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/mend"
 )
 
 // ProgressEvery is how often a call that waits says so: agents drop calls that are
@@ -71,11 +73,31 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if _, ok := api.AgentOf(ctx); !ok {
 		return errors.New("the tools need the token of an agent")
 	}
-	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})
+	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(&mendedLines{in: bufio.NewReader(in)}), Writer: nopCloser{out}})
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// mendedLines reads lines of JSON and mends each of them.
+type mendedLines struct {
+	in   *bufio.Reader
+	rest []byte // of the line that is being read
+}
+
+// Read implements io.Reader.
+func (m *mendedLines) Read(b []byte) (int, error) {
+	if len(m.rest) == 0 {
+		line, err := m.in.ReadBytes('\n')
+		if len(line) == 0 {
+			return 0, err
+		}
+		m.rest, _ = mend.JSON(line)
+	}
+	n := copy(b, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
 }
 
 type nopCloser struct{ io.Writer }

@@ -52,6 +52,9 @@ func resultLine(r *turns.Result) string {
 		word = "is " + string(r.State)
 	}
 	s += " " + word
+	if r.StoppedEarly() {
+		s += ", but it " + turns.EarlyStop(r.StopReason)
+	}
 	if r.ElapsedMs > 0 {
 		s += fmt.Sprintf(" (%s)", (time.Duration(r.ElapsedMs) * time.Millisecond).Round(time.Second))
 	}

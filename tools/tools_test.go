@@ -267,7 +267,7 @@ func TestErrorsAreForTheModel(t *testing.T) {
 			{"work_start", map[string]any{"prompt": "x", "thread_id": "a", "cwd": "/"}}, {"work_start", map[string]any{"prompt": "x", "key": strings.Repeat("k", 201)}},
 			{"work_start", map[string]any{"prompt": "x", "nope": 1}}, {"work_await", map[string]any{"timeout_seconds": 121}}, {"work_await", map[string]any{"timeout_seconds": -1}},
 			{"work_await", map[string]any{"wait_for": "some"}}, {"work_list", map[string]any{"turn_ids": make([]string, 9)}}, {"timer_create", map[string]any{"text": "x", "every_seconds": 59}},
-			{"timer_create", map[string]any{"text": "x", "at": "tomorrow"}}, {"work_send", map[string]any{"turn_id": "x", "text": ""}},
+			{"timer_create", map[string]any{"text": "x", "at": "tomorrow"}}, {"work_start", map[string]any{"prompt": "x", "cwd": "/src/�"}}, {"work_send", map[string]any{"turn_id": "x", "text": ""}},
 		} {
 			_ = f.calls()
 			if text, _, failed := use(t, c, bad.tool, bad.args, nil); !failed {

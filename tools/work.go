@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -75,6 +76,9 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 	}
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
+	}
+	if strings.Contains(in.Cwd, mend.Replacement) { // mended, or copied from an output: another directory may have this name
+		return answer{}, api.Invalid("cwd", turns.ReasonInvalid, "is not UTF-8: give a directory whose name is text, or rename it")
 	}
 	in.Title = sanitize.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
 	key, refused := r.key(ctx, in.Key)

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,9 +38,15 @@ type AgentInfo struct {
 	Version      string            `json:"version,omitzero"`  // the agent's own
 	Protocol     string            `json:"protocol,omitzero"` // such as "acp/1"
 	Capabilities AgentCapabilities `json:"capabilities"`
-	Processes    int               `json:"processes"`
-	Sessions     int               `json:"sessions"` // open in a process
-	LastError    string            `json:"last_error,omitzero"`
+	// Mode is the mode in which new sessions open, "" if it is not known: the agent
+	// has no modes, or has opened none since the server started.
+	Mode string `json:"mode,omitzero"`
+	// Warning says that the agent decides by itself in that mode what it may do,
+	// although a person is to be asked, and what to do about it.
+	Warning   string `json:"warning,omitzero"`
+	Processes int    `json:"processes"`
+	Sessions  int    `json:"sessions"` // open in a process
+	LastError string `json:"last_error,omitzero"`
 }
 
 // Kinds of agents that the engine treats in ways of their own.
@@ -232,8 +239,10 @@ func (p *Prompt) Ask(ctx context.Context, question items.Content, o AskOptions) 
 func (p *Prompt) Sync(ctx context.Context) error { return p.Sink.Sync(ctx) }
 
 // OnSteer says that from now on the agent takes steered text while it works; a
-// nil f says that it no longer does. f is called for one message at a time and
-// never after Run has returned; its ctx ends with the prompt.
+// nil f says that it no longer does. An agent says it before the prompt's first
+// output, so that whoever reads that can steer. f is called for one message at a time,
+// first for those that came before it was set, and never after Run has returned; its
+// ctx ends with the prompt.
 func (p *Prompt) OnSteer(f Injector) { p.Sink.OnSteer(f) }
 
 // AskOptions bounds a question. ExpiresAfter 0 = it never expires. OnExpiry is
@@ -243,12 +252,24 @@ func (p *Prompt) OnSteer(f Injector) { p.Sink.OnSteer(f) }
 // asked. OptionID must be one of the options of a PermissionRequest, else Ask
 // returns an error that wraps items.ErrRefused. By is who has chosen it, shown as
 // resolved_by; "" = configuration.
+//
+// Resumes says that the agent can go on with the turn in a further prompt of another
+// process. Then the question stays open when the server restarts, and once it is answered
+// that prompt has the answer, as a message of the origin resume, before the input of the
+// turn. An agent that cannot go on after all ends that prompt with CauseServer.
 type AskOptions struct {
 	ExpiresAfter time.Duration
 	OnExpiry     string
 	OptionID     string
 	By           string
+	Resumes      bool
 }
+
+// ErrServerStops is the cause of the end of a prompt's context when the server stops while
+// the turn waits for a person. The turn waits on; nothing that the agent says or does from
+// then on counts. It must be told nothing, neither an answer nor a cancellation, and what
+// runs for the prompt alone must be killed at once.
+var ErrServerStops = errors.New("the server stops; the turn waits for the next one")
 
 // Answer is how a question ended. Answer is set for a Question that was
 // answered.

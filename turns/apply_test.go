@@ -81,7 +81,7 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 // requested. Every new member of the row must be added to one of the two.
 func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
 	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq",
-		"AttentionPolicy", "Title", "RootThreadID", "Continues", "Continuations", "RequestedBy"}
+		"AttentionPolicy", "Title", "RootThreadID", "Continues", "Continuations", "RequestedBy", "Uncounted"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
@@ -168,9 +168,9 @@ func TestApplyOfARetriedTurn(t *testing.T) {
 		same(t, "turn", row, &want)
 	}
 	apply(1, firstStart, &turns.StartedEvent{StartedAt: firstStart, Origin: turns.OriginClient, Retry: policy})
-	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart})
+	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart, RunningSince: firstStart})
 	apply(1, firstStart, &turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: "w"})
-	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart, Worker: "w", ClaimedSeq: 2})
+	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart, RunningSince: firstStart, Worker: "w", ClaimedSeq: 2})
 	apply(1, firstStart, &turns.ProgressEvent{State: turns.Running, Message: "still the worker's"})
 	if row.Worker != "w" || row.ClaimedSeq != 2 {
 		t.Errorf("a message clears the claim: %+v", row)
@@ -185,7 +185,7 @@ func TestApplyOfARetriedTurn(t *testing.T) {
 	apply(2, now, &turns.StartedEvent{StartedAt: now, Origin: turns.OriginRetry, FirstStartedAt: firstStart, Retry: policy})
 	expect(turns.Turn{
 		State: turns.Active, Attempt: 2, Origin: turns.OriginRetry, Progress: turns.Running,
-		UsedMs: 1000, FirstStartedAt: firstStart, StartedAt: now,
+		UsedMs: 1000, FirstStartedAt: firstStart, StartedAt: now, RunningSince: now,
 	})
 	apply(2, now, &turns.EndedEvent{
 		State: turns.Failed, CompletedAt: now, Error: &turns.Failure{Kind: "agent_failed"}, Usage: &items.Usage{}, UndeliveredItemIDs: []string{"item_a"},
@@ -198,6 +198,51 @@ func TestApplyOfARetriedTurn(t *testing.T) {
 		State: turns.Completed, Attempt: 3, Origin: turns.OriginRetry, UsedMs: 2000,
 		FirstStartedAt: firstStart, QueuedAt: later, StartedAt: later, CompletedAt: later,
 	})
+}
+
+// The clock stands while the turn waits, and the marker says what counts.
+func TestApplyOfWaitsAndRestarts(t *testing.T) {
+	var row *turns.Turn
+	seq := int64(0)
+	apply := func(at notify.Time, body any) *turns.Turn {
+		seq++
+		row = turns.Apply(row, notify.Header{Seq: seq, ThreadID: "thread_a", TurnID: "turn_a", Attempt: 1, Timestamp: at}, body)
+		return row
+	}
+	apply(firstStart, &turns.StartedEvent{StartedAt: firstStart, Origin: turns.OriginClient})
+	for _, c := range []struct {
+		name  string
+		at    notify.Time
+		event turns.ProgressEvent
+		since notify.Time
+		used  int64
+		keeps bool // it waits over a restart
+		held  bool // without a process
+	}{
+		{"it waits for a person", now, turns.ProgressEvent{State: turns.Waiting, UsedMs: 700, Resumable: true}, notify.Time{}, 700, true, false},
+		{"its agent reports progress meanwhile", now, turns.ProgressEvent{State: turns.Waiting, Message: "still"}, notify.Time{}, 700, true, false},
+		{"the server is restarted", now, turns.ProgressEvent{State: turns.Waiting, Suspended: turns.SuspendedByRestart}, notify.Time{}, 700, true, true},
+		{"it goes on", later, turns.ProgressEvent{State: turns.Running, Prompts: 2}, later, 700, false, false},
+		{"it waits again, by an agent that cannot go on", ended, turns.ProgressEvent{State: turns.Waiting, UsedMs: 900}, notify.Time{}, 900, false, false},
+		{"it is interrupted", ended, turns.ProgressEvent{State: turns.Interrupting}, notify.Time{}, 900, false, false},
+	} {
+		got := apply(c.at, &c.event)
+		if got.RunningSince != c.since || got.UsedMs != c.used || got.Resumable != c.keeps || (got.SuspendedSeq == seq) != c.held {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	for _, c := range []struct {
+		marker            turns.RewindEvent
+		uncounted, silent int
+	}{
+		{turns.RewindEvent{NewEpoch: 2, Uncounted: true, SilentRestarts: 1}, 1, 1},
+		{turns.RewindEvent{NewEpoch: 3, SilentRestarts: 2}, 1, 2},
+		{turns.RewindEvent{NewEpoch: 4, Uncounted: true}, 2, 0},
+	} {
+		if got := apply(ended, &c.marker); got.Uncounted != c.uncounted || got.SilentRestarts != c.silent {
+			t.Errorf("%+v: %+v", c.marker, got)
+		}
+	}
 }
 
 // Before the commit all seqs of the actor's row are provisional.

@@ -55,6 +55,7 @@ const (
 	AwaitSeconds       = 600 // if a request names none
 	MaxAwaited         = 64  // turns that one turn/await names
 	MaxAwaiting        = 1024
+	MaxAwaitingEach    = 256      // of MaxAwaiting, for one requester that is not the owner
 	MaxResultText      = 16 << 10 // of one result, head and tail
 	MaxResultsTogether = 1 << 20
 )
@@ -128,6 +129,7 @@ type Result struct {
 	Title         string       `json:"title,omitzero"`
 	State         State        `json:"state"`
 	Attempt       int          `json:"attempt,omitzero"`
+	StopReason    string       `json:"stop_reason,omitzero"` // why the agent stopped, of a turn that has ended
 	Text          string       `json:"text,omitzero"`
 	TextTruncated bool         `json:"text_truncated,omitzero"`
 	Error         *Failure     `json:"error,omitzero"`
@@ -171,6 +173,9 @@ func ResultOf(t *Turn, text string, truncated bool, now notify.Time) Result {
 		r.State = Retrying
 	case t.InReview():
 		r.State = InReview
+	}
+	if t.State.Ended() {
+		r.StopReason = t.StopReason
 	}
 	if t.WasReviewed() {
 		r.Review = t.Review

@@ -84,19 +84,20 @@ const (
 // Start starts a turn. ThreadID may be "" only in a request to a server with a
 // default thread, which package api then fills in.
 type Start struct {
-	ThreadID       string          `json:"thread_id,omitzero"`
-	Input          []InputMessage  `json:"input"`
-	OnBusy         OnBusy          `json:"on_busy,omitzero"`
-	Metadata       jsontext.Value  `json:"metadata,omitzero"`
-	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"` // 0 = the configured one
-	Parent         *threads.Parent `json:"parent,omitzero"`
-	Background     bool            `json:"background,omitzero"`   // of a child turn: nothing waits for its end
-	Title          string          `json:"title,omitzero"`        // of a child turn
-	WaitSeconds    float64         `json:"wait_seconds,omitzero"` // 0 = answer as soon as it is durable
-	Retry          *RetryPolicy    `json:"retry,omitzero"`        // nil = the agent's
-	Review         ReviewPolicy    `json:"review,omitzero"`       // "" = the agent's
-	By             By              `json:"-"`                     // who asks; "" = ByClient
-	Key            *ledger.Key     `json:"-"`
+	ThreadID       string           `json:"thread_id,omitzero"`
+	Input          []InputMessage   `json:"input"`
+	OnBusy         OnBusy           `json:"on_busy,omitzero"`
+	Metadata       jsontext.Value   `json:"metadata,omitzero"`
+	TimeoutSeconds float64          `json:"timeout_seconds,omitzero"` // 0 = the configured one
+	Parent         *threads.Parent  `json:"parent,omitzero"`
+	Background     bool             `json:"background,omitzero"`   // of a child turn: nothing waits for its end
+	Title          string           `json:"title,omitzero"`        // of a child turn
+	WaitSeconds    float64          `json:"wait_seconds,omitzero"` // 0 = answer as soon as it is durable
+	Retry          *RetryPolicy     `json:"retry,omitzero"`        // nil = the agent's
+	Review         ReviewPolicy     `json:"review,omitzero"`       // "" = the agent's
+	By             By               `json:"-"`                     // who asks; "" = ByClient
+	Requester      ledger.Requester `json:"-"`                     // of a place among MaxAwaiting
+	Key            *ledger.Key      `json:"-"`
 }
 
 // StartResult answers turn/start. Steered, ItemIDs and Delivery are set if
@@ -113,13 +114,15 @@ type StartResult struct {
 	Delivery  Delivery    `json:"delivery,omitzero"`
 
 	// Of a child turn. Wake is the policy of the owner's inbox: with "none" an end
-	// only waits there. Results and Detached come with wait_seconds.
+	// only waits there. Results and Detached come with wait_seconds. Waited is false if
+	// the request could not wait for the turn, else nil.
 	Parent          *threads.Parent `json:"parent,omitzero"`
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
 	Wake            string          `json:"wake,omitzero"`
 	Results         []Result        `json:"results,omitzero"`
 	Detached        *Detached       `json:"detached,omitzero"`
+	Waited          *bool           `json:"waited,omitzero"`
 
 	Seq int64 `json:"seq"`
 }
@@ -160,6 +163,7 @@ type Await struct {
 	TurnIDs        []string // none = all children of the owner that are unended or untold
 	TimeoutSeconds *float64 // nil = AwaitSeconds; 0 = only look
 	WaitFor        WaitFor
+	Requester      ledger.Requester // of a place among MaxAwaiting
 }
 
 // AwaitResult answers turn/await: one result for each turn.
@@ -226,7 +230,7 @@ type Respond struct {
 	Outcome    string // "" or "cancelled"
 	Answer     jsontext.Value
 	By         By   // who answers, shown as resolved_by; "" = ByClient
-	Once       bool // options of a kind that ends with _always are refused
+	Once       bool // an option that may allow more than this once is refused
 	Key        *ledger.Key
 }
 

@@ -15,6 +15,8 @@ import (
 type Reader interface {
 	notify.Log
 
+	// Position says where the log ends for everybody: no other method has returned a seq above
+	// it. Whoever checks a seq that a client has from a read asks it.
 	Position(ctx context.Context) (Position, error)
 	Counts(ctx context.Context) (Counts, error)
 

@@ -13,8 +13,8 @@ import (
 // Outcome, "" is a failure that a retry would not fix.
 type Cause string
 
-// The causes. An Agent returns CauseCrash or CauseTransient; the others come from
-// the engine.
+// The causes. An Agent returns CauseCrash or CauseTransient, or CauseServer if it cannot go
+// on with a turn that has waited over a restart; the others come from the engine.
 const (
 	CauseCrash     Cause = "agent_crash"      // its process died, or could not be started
 	CauseTransient Cause = "transient"        // the agent says that a retry may succeed

@@ -18,7 +18,10 @@ import (
 //
 // A marker of the turn itself (Step "") begins a new attempt. Rank is then the
 // turn's rank in the queue if the turn had ended. UsedMs is the part of the
-// timeout that has been used, Usage what the superseded attempt has used.
+// timeout that has been used, Usage what the superseded attempt has used. Uncounted says
+// that the superseded attempt does not count against max_attempts, because the server was
+// stopped in order or the attempt waited for a person. SilentRestarts is how many restarts
+// in a row, this one included, have ended attempts in which the agent said nothing.
 type RewindEvent struct {
 	Type               string       `json:"type"`
 	Step               string       `json:"step"`
@@ -29,6 +32,8 @@ type RewindEvent struct {
 	Rank               int64        `json:"rank,omitzero"`
 	UsedMs             int64        `json:"used_ms,omitzero"`
 	Usage              *items.Usage `json:"usage,omitzero"`
+	Uncounted          bool         `json:"uncounted,omitzero"`
+	SilentRestarts     int          `json:"silent_restarts,omitzero"`
 	RequestedBy        string       `json:"requested_by,omitzero"` // the named token that asked for the retry; "" = none
 }
 

@@ -11,6 +11,10 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
+// PausedToStop is the reason of a pause that lets turns end before the server stops.
+// The next start ends such a pause; a pause with another reason survives restarts.
+const PausedToStop = "stop"
+
 // Runtime is the pause of the whole server: the fold of holon/paused and
 // holon/resumed. Until is zero for a pause without an end.
 type Runtime struct {
@@ -29,6 +33,9 @@ type RuntimeEvent struct {
 
 	RequestedBy string `json:"requested_by,omitzero"` // the named token ("token:" and its name) that asked; "" = none
 }
+
+// ToStop reports whether the runtime is paused only until the next start.
+func (r Runtime) ToStop() bool { return r.Paused && r.Reason == PausedToStop }
 
 // ApplyRuntime returns the runtime that the event leaves, or nil if body is not
 // a *RuntimeEvent.
@@ -125,6 +132,8 @@ var (
 	ErrAgentNotFound  = errors.New("no such agent")
 	ErrRuntimePaused  = errors.New("the runtime is paused")
 	ErrOverloaded     = errors.New("too many commands wait for the thread")
+	ErrAwaitsFull     = errors.New("too many requests wait for turns")
+	ErrAwaitShareFull = fmt.Errorf("%d requests of this token wait for turns, and no more may", MaxAwaitingEach)
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
@@ -136,7 +145,7 @@ var (
 	ErrReviewed       = errors.New("this attempt of the turn has been reviewed")
 	ErrNotInReview    = errors.New("the turn does not wait for a review")
 	ErrContinued      = errors.New("the turn was rejected, and another one continues it")
-	ErrNotAlways      = errors.New("the token may answer this question only, not later ones too: choose an option for once")
+	ErrOnlyOnce       = errors.New("the token may allow this once only: choose an option of kind allow_once, or one that rejects")
 	// ErrOwnerMoved says that the thread or the turn for which a child turn works
 	// has ended or was tried again since the decision. It comes from Append.
 	ErrOwnerMoved = errors.New("the owner of the child turn has moved on")

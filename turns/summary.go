@@ -28,6 +28,7 @@ type Summary struct {
 	Error        *Failure      `json:"error,omitzero"`       // of the newest turn that ended, if that failed
 	Interrupted  bool          `json:"interrupted,omitzero"` // the newest turn that ended was interrupted
 	Reason       string        `json:"reason,omitzero"`      // why it was, as far as is known
+	StopReason   string        `json:"stop_reason,omitzero"` // of the newest turn that ended, if that completed but stopped early
 	UpdatedAt    notify.Time   `json:"updated_at"`           // of the newest event of the thread
 	SeenSeq      int64         `json:"seen_seq"`             // how far the caller has looked; 0 = never
 }
@@ -123,7 +124,7 @@ type Summarized struct {
 // Bytes is about how large it is in JSON besides rowBytes of package persist.
 func (s *Summarized) Bytes() int {
 	t, u := &s.Thread, &s.Summary
-	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text) + len(u.Progress) + len(u.Reason)
+	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text) + len(u.Progress) + len(u.Reason) + len(u.StopReason)
 	for i := range u.Waiting {
 		n += 192 + len(u.Waiting[i].Title)
 	}

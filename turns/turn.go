@@ -54,6 +54,15 @@ const (
 	OriginWake   Origin = "wake"
 )
 
+// SuspendedByRestart is the Suspended of a ProgressEvent: a restart of the server has ended
+// the agent's process while the turn waited for a person.
+const SuspendedByRestart = "restart"
+
+// MaxSilentRestarts is how many restarts of the server in a row may end attempts of a
+// turn in which its agent has said nothing. With the last of them the turn fails: it may
+// be the turn that ends the server.
+const MaxSilentRestarts = 3
+
 // Failure is why a turn failed. Kind is one of the error kinds of
 // docs/protocol.md, section 5.
 type Failure struct {
@@ -69,7 +78,12 @@ type Failure struct {
 // zero in the first attempt, and UsedMs, the part of the timeout that earlier
 // attempts have used. RetryAt is when the next attempt begins, zero if none
 // waits. ClaimedSeq is the seq of the event by which a worker claimed the
-// attempt, 0 if it is not claimed.
+// attempt, 0 if it is not claimed. Uncounted is how many of its attempts do not count
+// against max_attempts.
+//
+// RunningSince is since when the clock of timeout_seconds runs, zero while it stands:
+// while the turn waits, and when it has ended. SilentRestarts is how many restarts in a
+// row have ended attempts without output.
 type Turn struct {
 	TurnID             string          `json:"turn_id"`
 	ThreadID           string          `json:"thread_id"`
@@ -100,10 +114,16 @@ type Turn struct {
 	Continuations      int             `json:"continuations,omitzero"`  // how many turns were rejected before it, one after the other
 	ContinuedBy        string          `json:"continued_by,omitzero"`   // the turn that continues it, whose accepted end counts for it
 	RequestedBy        string          `json:"requested_by,omitzero"`   // the named token that asked for it; "" = another client
+	RestartSeq         int64           `json:"restart_seq,omitzero"`    // the seq of its live end, if a stop or a start of the server ended it
 	TimeoutSeconds     float64         `json:"timeout_seconds,omitzero"`
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
 	UsedMs             int64           `json:"used_ms,omitzero"`
+	RunningSince       notify.Time     `json:"-"`
+	Uncounted          int             `json:"uncounted,omitzero"`
+	SilentRestarts     int             `json:"-"`
+	Resumable          bool            `json:"resumable,omitzero"`      // it waits for a person, and keeps waiting when the server restarts
+	SuspendedSeq       int64           `json:"suspended_seq,omitzero"`  // the seq since which it waits for a person without a process
 	Wake               bool            `json:"wake,omitzero"`           // new entries of the inbox have started it
 	InterruptedBy      By              `json:"interrupted_by,omitzero"` // also while it is being interrupted
 	Chain              int             `json:"chain,omitzero"`          // how many wakes caused each other before it
@@ -181,10 +201,14 @@ type StartedEvent struct {
 // start. RetryAt is set while the turn waits for its next attempt. Claimed says
 // that a worker has claimed the attempt; Worker is the worker's name. WaitsFor is
 // set while the turn waits for the ends of child turns: no prompt runs then.
-// Prompts is set when a further prompt begins after that: its number in the
-// attempt, from 2. Its input are the user messages that come after this event.
+// Prompts is set when a further prompt begins after that, or after Suspended: its number in
+// the attempt, from 2. Its input are the user messages that come after this event.
 // Result is set when the wait begins: the turn ends with it, if no further prompt
 // begins.
+//
+// Resumable says that a turn that begins to wait for a person keeps waiting when the
+// server restarts. Suspended says why no prompt runs while it waits for a person
+// (SuspendedByRestart); "" = its agent waits for the answer.
 type ProgressEvent struct {
 	Type      string      `json:"type"`
 	State     Progress    `json:"state"`
@@ -195,8 +219,10 @@ type ProgressEvent struct {
 	Worker    string      `json:"worker,omitzero"`
 	By        By          `json:"by,omitzero"` // of interrupting
 	WaitsFor  []string    `json:"waits_for,omitzero"`
-	UsedMs    int64       `json:"used_ms,omitzero"` // with WaitsFor: the part of the timeout that has been used
+	UsedMs    int64       `json:"used_ms,omitzero"` // when a wait begins: the part of the timeout that has been used
 	Prompts   int         `json:"prompts,omitzero"`
+	Resumable bool        `json:"resumable,omitzero"`
+	Suspended string      `json:"suspended,omitzero"`
 
 	Result *PromptResult `json:"result,omitzero"`
 }
@@ -270,7 +296,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	case *StartedEvent:
 		next.State, next.StartedAt, next.Origin, next.Attempt = Active, b.StartedAt, b.Origin, h.Attempt
 		next.Progress, next.Reason, next.Rank = Running, "", 0
-		next.FirstStartedAt, next.RetryAt = b.FirstStartedAt, notify.Time{}
+		next.FirstStartedAt, next.RetryAt, next.RunningSince = b.FirstStartedAt, notify.Time{}, b.StartedAt
 		next.Chain, next.Wake = max(next.Chain, b.Chain), next.Wake || b.Origin == OriginWake
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
@@ -280,6 +306,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 			next.ProgressMessage = "" // it described the wait
 		}
 	case *ProgressEvent:
+		next.waits(h, b)
 		next.Progress, next.ProgressMessage, next.RetryAt = b.State, b.Message, b.RetryAt
 		if next.WaitsFor = b.WaitsFor; len(b.WaitsFor) > 0 { // no prompt runs, and no worker has the turn
 			next.UsedMs, next.Worker, next.ClaimedSeq = b.UsedMs, "", 0
@@ -307,7 +334,11 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Message, next.MessageTruncated, next.Reason, next.StopReason = b.Message, b.MessageTruncated, b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
-		next.InterruptedBy, next.WaitsFor = b.By, nil
+		next.InterruptedBy, next.WaitsFor, next.RestartSeq = b.By, nil, 0
+		if b.byRestart() {
+			next.RestartSeq = h.Seq
+		}
+		next.RunningSince, next.Resumable, next.SuspendedSeq = notify.Time{}, false, 0
 		next.ended(h, b.Review)
 	case *ReviewedEvent:
 		if prev == nil {
@@ -324,6 +355,25 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	}
 	next.UpdatedSeq = h.Seq
 	return &next
+}
+
+// waits follows a progress of the turn: whether its clock runs, and whether it keeps
+// waiting for a person when the server restarts. t is as before the event.
+func (t *Turn) waits(h notify.Header, b *ProgressEvent) {
+	forPerson := b.State == Waiting && b.RetryAt.IsZero() && len(b.WaitsFor) == 0
+	switch {
+	case b.State == Waiting:
+		t.RunningSince = notify.Time{}
+	case t.Progress == Waiting && b.State != Interrupting:
+		t.RunningSince = h.Timestamp
+	}
+	if forPerson && b.UsedMs > 0 {
+		t.UsedMs = b.UsedMs
+	}
+	t.Resumable = forPerson && (b.Resumable || t.Resumable) // its agent may report progress while it waits
+	if t.SuspendedSeq = 0; b.Suspended != "" {
+		t.SuspendedSeq = h.Seq
+	}
 }
 
 // Used returns what an attempt has used that ends with the event; nil for all other
@@ -361,8 +411,12 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	t.Message, t.MessageTruncated, t.Reason, t.StopReason = "", false, "", ""
 	t.Error, t.Usage, t.UndeliveredItemIDs = nil, nil, nil
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
-	t.Worker, t.ClaimedSeq, t.InterruptedBy = "", 0, ""
+	t.Worker, t.ClaimedSeq, t.InterruptedBy, t.RestartSeq = "", 0, "", 0
 	t.WaitsFor, t.Prompts, t.PromptSeq, t.AcceptedSeq = nil, 0, 0, 0
+	t.RunningSince, t.Resumable, t.SuspendedSeq = notify.Time{}, false, 0
+	if t.SilentRestarts = b.SilentRestarts; b.Uncounted {
+		t.Uncounted++
+	}
 	t.Review, t.ContinuedBy = t.Review.unreviewed(), ""
 	if t.State.Ended() {
 		t.State, t.Rank, t.QueuedAt = Queued, b.Rank, h.Timestamp
@@ -390,13 +444,16 @@ func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 // Query selects turns for turn/list. Turns come in the order of their creation,
 // and Cursor is the created_seq after which the page begins, as text. Newest
 // reverses the order: the page then begins before Cursor. Within leaves only turns
-// of its threads; nil leaves all.
+// of its threads; nil leaves all. With EndedBy turns come in the order of their ends,
+// those with an end after AfterSeq, and Cursor is the seq of an end.
 type Query struct {
 	Within         notify.Members
 	ThreadID       string
 	ParentThreadID string // only child turns of this owner; not with ThreadID
 	State          State
 	Review         ReviewState // ReviewPending, or "" = any
+	EndedBy        EndedBy     // EndedByRestart, or "" = any
+	AfterSeq       int64       // with EndedBy only
 	Cursor         string
 	Limit          int
 	Newest         bool

@@ -21,14 +21,15 @@ var Table = ledger.NewTable(ledger.Table{
 		"message_truncated", "chain", "wake", "interrupted_by",
 		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for",
 		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
-		"continues", "continuations", "continued_by", "requested_by"},
+		"continues", "continuations", "continued_by", "requested_by",
+		"running_since", "uncounted", "silent_restarts", "resumable", "suspended_seq", "restart_seq"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
 		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain", "wake", "interrupted_by",
 		"attention_policy", "accepted_seq", "prompts", "prompt_seq", "waits_for",
 		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
-		"continued_by"},
+		"continued_by", "running_since", "uncounted", "silent_restarts", "resumable", "suspended_seq", "restart_seq"},
 })
 
 // Table implements ledger.Row.
@@ -55,6 +56,8 @@ func (t *Turn) Settle(first int64) {
 	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
 	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
 	t.AcceptedSeq, t.PromptSeq = notify.Settle(t.AcceptedSeq, first), notify.Settle(t.PromptSeq, first)
+	t.SuspendedSeq = notify.Settle(t.SuspendedSeq, first)
+	t.RestartSeq = notify.Settle(t.RestartSeq, first)
 	if t.Review != nil {
 		r := *t.Review // shared with earlier rows of the turn
 		r.EndSeq = notify.Settle(r.EndSeq, first)
@@ -93,6 +96,10 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 	if t.Review != nil {
 		review = *t.Review
 	}
+	var restartSeq any // nil is not in the index
+	if t.RestartSeq != 0 {
+		restartSeq = notify.Settle(t.RestartSeq, first)
+	}
 	return ledger.Values{
 		notify.Settle(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
 		string(t.Progress), t.ProgressMessage, string(t.Origin), t.Message, t.Reason, t.StopReason, failure, usage,
@@ -105,6 +112,7 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		string(review.Policy), string(review.State), review.Note, string(review.By), review.Reason, review.DueAt.Milli(),
 		review.ReviewedAt.Milli(), notify.Settle(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
 		t.RequestedBy,
+		t.RunningSince.Milli(), int64(t.Uncounted), int64(t.SilentRestarts), ledger.Flag(t.Resumable), notify.Settle(t.SuspendedSeq, first), restartSeq,
 	}, nil
 }
 
@@ -122,7 +130,8 @@ func Read(v ledger.Values) (*Turn, error) {
 		Wake: v.Int(31) != 0, InterruptedBy: By(v.Text(32)),
 		AttentionPolicy: AttentionPolicy(v.Text(34)), Title: v.Text(35), RootThreadID: v.Text(36), AcceptedSeq: v.Int(37),
 		Prompts: int(v.Int(38)), PromptSeq: v.Int(39), Continues: v.Text(49), Continuations: int(v.Int(50)), ContinuedBy: v.Text(51),
-		RequestedBy: v.Text(52),
+		RequestedBy: v.Text(52), RunningSince: notify.TimeFromMilli(v.Int(53)), Uncounted: int(v.Int(54)),
+		SilentRestarts: int(v.Int(55)), Resumable: v.Int(56) != 0, SuspendedSeq: v.Int(57), RestartSeq: v.Int(58),
 	}
 	if policy := ReviewPolicy(v.Text(41)); policy != "" {
 		t.Review = &Review{

@@ -263,8 +263,8 @@ func (c Configure) Check() error {
 
 // Check checks what needs no thread. The error is an *InvalidError.
 func (c Fork) Check() error {
-	if c.NewThreadID != "" && !threads.ValidID(c.NewThreadID) {
-		return Invalid("new_thread_id", ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")
+	if c.NewThreadID != "" && !threads.ValidNewID(c.NewThreadID) {
+		return Invalid("new_thread_id", ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ - and begin with a letter or a digit")
 	}
 	return nil
 }

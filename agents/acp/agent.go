@@ -79,6 +79,7 @@ func (a *Agent) Info() turns.AgentInfo {
 		info.State = turns.AgentFailed
 	}
 	info.Capabilities.Modes, info.Capabilities.Models = p.modes, p.models
+	info.Mode, info.Warning = opensIn(&a.cfg, p.begun)
 	return info
 }
 

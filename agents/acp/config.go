@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
@@ -67,6 +68,14 @@ type Config struct {
 	// PermissionDefault is the kind of option that is chosen after
 	// PermissionTimeout; "" = items.RejectOnce.
 	PermissionDefault string
+
+	// Mode, Model and Options are set in each session before its first prompt, unless
+	// a client has configured the thread otherwise. Options are by their ids, each a
+	// string or a boolean. A session that does not take them is not used: the turn
+	// fails. "" and nil = the agent's own.
+	Mode    string
+	Model   string
+	Options map[string]jsontext.Value
 
 	// MCPServers are given to every session. Names that begin with "holon_" are
 	// those of the server's own tools, see Tools.

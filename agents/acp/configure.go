@@ -2,7 +2,7 @@ package acp
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -17,9 +17,10 @@ import (
 
 // chosen are the chosen values of a thread's config, without the possible ones.
 type chosen struct {
-	Mode    string                    `json:"mode"`
-	Model   string                    `json:"model"`
-	Options map[string]jsontext.Value `json:"options"`
+	Mode       string                    `json:"mode"`
+	Model      string                    `json:"model"`
+	Options    map[string]jsontext.Value `json:"options"`
+	Configured []string                  `json:"configured"`
 }
 
 // settings are the names and values in the order in which they are set: the
@@ -45,32 +46,6 @@ type setting struct {
 func quote(s string) jsontext.Value {
 	raw, _ := json.Marshal(s, jsontext.AllowInvalidUTF8(true)) // a string always encodes
 	return raw
-}
-
-// configure applies the thread's config to a session that was just opened.
-// notes list the settings that the agent refuses. The session is held, so this
-// goroutine may use the mapping.
-func (s *session) configure(ctx context.Context, config jsontext.Value) (notes []string, err error) {
-	for _, want := range decode[chosen](config).settings() {
-		is, ok := s.m.Setting(want.name)
-		switch {
-		case !ok && want.name != "mode" && want.name != "model":
-			continue // an option that the agent, or its model, no longer has
-		case ok && same(is.Value, want.value):
-			continue
-		}
-		err := checkSetting(want, is, ok)
-		if err == nil {
-			err = s.change(ctx, want, is, func(f func()) error { f(); return nil })
-		}
-		if err != nil {
-			if !isRefusal(err) {
-				return notes, err
-			}
-			notes = append(notes, fmt.Sprintf("The agent does not take the thread's %s %s any more: %v", want.name, want.value, err))
-		}
-	}
-	return notes, nil
 }
 
 // isRefusal reports whether err is a refusal of the value, by the agent or by
@@ -137,11 +112,13 @@ func (s *session) change(ctx context.Context, want setting, is mapping.Setting, 
 			Value     jsontext.Value `json:"value"`
 		}{s.id, is.ConfigID, kind, want.value}
 	}
-	result, err := s.pr.peer.call(ctx, is.Via, params, s.a.cfg.StartTimeout, nil)
+	earlier := 0
+	result, err := s.pr.peer.call(ctx, is.Via, params, s.a.cfg.StartTimeout, func(jsontext.Value) { earlier = waiting(s) })
 	if err != nil {
 		return err
 	}
 	return do(func() {
+		catchUp(s, earlier)
 		switch is.Via {
 		case methodSetMode:
 			s.m.ModeSet(value)
@@ -166,14 +143,15 @@ func same(x, y jsontext.Value) bool {
 // because only a running agent says what can be set. If one of several settings
 // is refused, those before it stay, and the thread's config says so.
 func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
-	s, err := a.reach(ctx, t)
+	want := ordered(set)
+	s, err := a.reach(ctx, t, want)
 	if err != nil {
 		return t, agentError(err)
 	}
 	defer a.pool.leave(s.pr)
 	s.release()
 	use := func(f func()) error { return s.do(ctx, f) }
-	changed, err := s.set(ctx, ordered(set), use)
+	changed, err := s.set(ctx, want, use)
 	if err != nil {
 		if changed { // without a session id: the caller has not taken it yet
 			_ = use(func() { s.outside([]items.Op{items.SetThread{Config: s.m.Config()}}) })
@@ -185,8 +163,8 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 	return t, agentError(err)
 }
 
-// set has the agent make the changes, up to the first one that fails. It
-// reports whether any was made.
+// set has the agent make the changes of a client, up to the first one that fails.
+// It reports whether any was made.
 func (s *session) set(ctx context.Context, list []setting, use func(func()) error) (changed bool, err error) {
 	for _, want := range list {
 		var is mapping.Setting
@@ -197,10 +175,12 @@ func (s *session) set(ctx context.Context, list []setting, use func(func()) erro
 		if err := checkSetting(want, is, ok); err != nil {
 			return changed, err
 		}
-		if same(is.Value, want.value) {
-			continue
+		if !same(is.Value, want.value) {
+			if err := s.change(ctx, want, is, use); err != nil {
+				return changed, err
+			}
 		}
-		if err := s.change(ctx, want, is, use); err != nil {
+		if err := use(func() { s.m.Configured(want.name) }); err != nil {
 			return changed, err
 		}
 		changed = true
@@ -228,8 +208,9 @@ func ordered(set map[string]jsontext.Value) []setting {
 }
 
 // reach returns the thread's session and enters its process. It opens the
-// session if necessary.
-func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error) {
+// session if necessary: if the agent no longer takes how the thread is configured,
+// with what a client sets in place of that; nil = nothing.
+func (a *Agent) reach(ctx context.Context, t turns.AgentThread, instead []setting) (*session, error) {
 	if s := a.live(t.ThreadID, t.SessionID); s != nil {
 		return s, nil
 	}
@@ -241,10 +222,14 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error
 	if s := a.live(t.ThreadID, t.SessionID); s != nil {
 		return s, nil
 	}
-	o, err := a.open(ctx, t, nil)
+	o, err := a.open(ctx, t, nil, nil)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Kind == ProblemSetting && len(instead) > 0 {
+		o, err = a.open(ctx, t, nil, instead)
+	}
 	if err != nil {
 		return nil, err
 	}
+	o.s.lost = o.lost
 	a.keep(t.ThreadID, o.s)
 	if o.lost != "" {
 		o.s.push(noticeEvent("The agent has lost the session it had (" + o.lost + ") and continues in a new one."))
@@ -258,7 +243,7 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	if t.SessionID == "" {
 		return out, &turns.AgentError{Kind: turns.KindAgentUnavailable, Message: "the thread has no session of the agent yet, so there is nothing to fork"}
 	}
-	from, err := a.reach(ctx, t)
+	from, err := a.reach(ctx, t, nil)
 	if err != nil {
 		return out, agentError(err)
 	}
@@ -276,8 +261,12 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	if !a.cfg.ProcessPerThread {
 		own = a.equip(ctx, pr, newThreadID, &params)
 	}
-	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, params, own)
+	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID, Config: t.Config}, params, own)
 	if err != nil {
+		return out, agentError(a.openError(ctx, pr, err))
+	}
+	if _, err := configure(ctx, s, t.Config, nil); err != nil { // some agents open a fork in their own mode
+		a.closeSession(s)
 		return out, agentError(a.openError(ctx, pr, err))
 	}
 	if a.cfg.ProcessPerThread {

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 
 	"github.com/seed82539d15/holon/items"
@@ -68,7 +67,7 @@ func image(p items.Part, takes bool) (b block, ok bool) {
 		p.URI = p.URL
 		return link(p), true
 	}
-	return text(fmt.Sprintf("[Here was an image of type %s, which this agent does not take.]", p.MimeType)), false
+	return text(p.Words()), false
 }
 
 func link(p items.Part) block {

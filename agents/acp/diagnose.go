@@ -29,6 +29,7 @@ const (
 	ProblemCwd      = "wrong_cwd"
 	ProblemProtocol = "wrong_protocol"
 	ProblemTimeout  = "timeout"
+	ProblemSetting  = "wrong_setting" // it does not take a mode, model or option that is configured
 	ProblemFailed   = "failed"
 )
 
@@ -93,7 +94,7 @@ func problem(err error, tail string, says agentSays) *Problem {
 	said := err.Error() + "\n" + tail
 	switch rpc, isRPC := errors.AsType[*rpcError](err); {
 	case isRPC && rpc.Code == codeAuthRequired, mentions(said, notLoggedIn):
-		return &Problem{Kind: ProblemLogin, Message: "the agent is not logged in: " + err.Error(), Hint: says.login()}
+		return loginProblem(err, says)
 	case mentions(said, wrongNode):
 		return &Problem{Kind: ProblemNode, Message: "the agent needs another version of Node.js: " + err.Error(), Hint: "Install the version of Node.js that the agent asks for and put it first in PATH"}
 	case mentions(said, asRoot):
@@ -118,6 +119,11 @@ func problem(err error, tail string, says agentSays) *Problem {
 		return p
 	}
 	return &Problem{Kind: ProblemFailed, Message: err.Error()}
+}
+
+// loginProblem is the Problem of an agent that says so with err.
+func loginProblem(err error, says agentSays) *Problem {
+	return &Problem{Kind: ProblemLogin, Message: "the agent is not logged in: " + err.Error(), Hint: says.login()}
 }
 
 // Texts that agents, and the programs they run, write.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/notifytest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/testagents/acptest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
@@ -44,6 +45,7 @@ type event struct {
 		Status         items.Status   `json:"status"`
 		Content        items.Raw      `json:"content"`
 		StopReason     string         `json:"stop_reason"`
+		Message        string         `json:"message"`
 		Error          *turns.Failure `json:"error"`
 		Undelivered    []string       `json:"undelivered_item_ids"`
 		AgentSessionID string         `json:"agent_session_id"`
@@ -106,25 +108,26 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(agenttest.
 
 // follow reads the log until ctx is done.
 func (s *server) follow(ctx context.Context, cursor *notify.Cursor) {
+	var frames notifytest.Frames
 	for {
 		chunk, err := cursor.Next(ctx, 0)
 		if err != nil {
 			return
 		}
 		s.mu.Lock()
-		chunk.Each(func(_ int64, frame []byte) {
+		frames.Each(chunk, func(_ int64, frame []byte) {
 			var e event
 			if err := json.Unmarshal(frame, &e, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 				s.t.Errorf("%.200s: %v", frame, err)
 			}
 			s.log = append(s.log, e)
 		})
-		if chunk.Len() > 0 {
+		if len(chunk) > 0 {
 			close(s.at)
 			s.at = make(chan struct{})
 		}
 		s.mu.Unlock()
-		if chunk.Len() > 0 {
+		if len(chunk) > 0 {
 			continue
 		}
 		select {
@@ -273,6 +276,26 @@ func TestEngineLetsAnyoneAnswerAPermission(t *testing.T) {
 	}
 }
 
+// An agent works on after an option of a kind of its own: neither the request nor the call
+// that it was about is declined.
+func TestEngineDeclinesOnlyByAnOptionThatRejects(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	for kind, want := range map[string]items.Status{`"allow_persistent"`: items.StatusCompleted, `null`: items.StatusCompleted, `"reject_and_tell"`: items.StatusDeclined} {
+		turn := s.start("t", `permit {"toolCall":{"toolCallId":"`+strings.Trim(kind, `"`)+`","title":"push","kind":"execute","rawInput":{"command":"git push"}},"options":[{"optionId":"it","name":"It","kind":`+kind+`}]}`)
+		asked := s.item(turn, items.KindPermissionRequest)
+		r, err := s.engine.Respond(t.Context(), turns.Respond{ItemID: asked.Params.ItemID, OptionID: "it"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.end(turn)
+		said, status := s.said(turn)
+		calls := status[items.KindCommandExecution]
+		if r.Status != want || !slices.Equal(status[items.KindPermissionRequest], []items.Status{want}) || !slices.Equal(calls, []items.Status{want}) || said != "selected it" {
+			t.Errorf("%s: %s, %v, %q", kind, r.Status, status, said)
+		}
+	}
+}
+
 func TestEngineStoresConfiguredAndExpiredAnswers(t *testing.T) {
 	for _, c := range []struct {
 		change func(*acp.Config)
@@ -394,6 +417,18 @@ func TestEngineFailsATurnWhoseAgentDies(t *testing.T) {
 	}
 }
 
+func TestEngineEndsATurnWithItsWholeLastMessage(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	for thread, prompt := range map[string]string{
+		"ids":    "say first\nsay one,\ntool run them\nadd two,\nunknown\nadd three,\nupdate {\"sessionUpdate\":\"usage_update\",\"used\":null}\nadd four",
+		"no-ids": "no-ids\nsay first\ntool run them\nsay one,\nunknown\nadd two,\nupdate {\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\"}}\nadd three,\nadd four",
+	} {
+		if end := s.end(s.start(thread, prompt)); end.Method != notify.TurnCompleted || end.Params.Message != "one,two,three,four" {
+			t.Errorf("%s: %s %q", thread, end.Method, end.Params.Message)
+		}
+	}
+}
+
 func TestEngineKeepsWhatComesAfterTheTurn(t *testing.T) {
 	s := serve(t, t.TempDir(), "")
 	turn := s.start("t", "say now\ntitle A title\nlate 3")
@@ -437,29 +472,41 @@ func TestEngineKeepsTheTitleThatAClientGave(t *testing.T) {
 }
 
 func TestEngineGoesOnInTheSessionAfterARestart(t *testing.T) {
-	dir, state := t.TempDir(), t.TempDir()+"/s"
-	s := serve(t, dir, "no-resume state="+state)
+	dir, state, cwd := t.TempDir(), t.TempDir()+"/s", t.TempDir()
+	inCwd := func(c *acp.Config) { c.Cwd = cwd }
+	s := serve(t, dir, "no-resume state="+state, inCwd)
 	s.end(s.start("t", "say first words"))
-	turn := s.start("t", "ask Write?")
+	turn := s.start("t", "history\nask Write?\nask Write?")
 	asked := s.item(turn, items.KindPermissionRequest)
-	s.stop() // the turn and its question end with the server
+	s.stop()
 
-	s = serve(t, dir, "no-resume state="+state)
-	if end := s.end(turn); end.Method != notify.TurnInterrupted {
+	s = serve(t, dir, "no-resume state="+state, inCwd)
+	if _, err := s.engine.Respond(t.Context(), turns.Respond{ItemID: asked.Params.ItemID, OptionKind: items.AllowOnce}); err != nil {
+		t.Fatal(err)
+	}
+	// The agent has its session, does the input again, and asks twice: once it has the answer.
+	again := s.until("the second question", func(e event) bool {
+		return e.Method == notify.ItemCreated && e.Params.Status == items.StatusPending && e.Params.ItemID != asked.Params.ItemID
+	})
+	if again.Params.TurnID != turn {
+		t.Errorf("%+v", again)
+	}
+	s.until("the same request with its answer", func(e event) bool {
+		return e.Method == notify.ItemCreated && e.Params.Status == items.StatusCompleted && strings.Contains(string(e.Params.Content), `"resolved_by":"restart"`)
+	})
+	if _, err := s.engine.Respond(t.Context(), turns.Respond{ItemID: again.Params.ItemID, OptionKind: items.RejectOnce}); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.end(turn); end.Method != notify.TurnCompleted {
 		t.Errorf("%+v", end)
 	}
-	s.until("the end of the question", func(e event) bool {
-		return e.Params.ItemID == asked.Params.ItemID && e.Params.Status == items.StatusCancelled
-	})
-	next := s.start("t", "session\nhistory")
-	s.end(next)
-	if said, _ := s.said(next); !strings.Contains(said, "loaded") || !strings.Contains(said, "say first words") {
+	if said, _ := s.said(turn); !strings.Contains(said, "say first words") || !strings.Contains(said, "The server was restarted while you waited for: Write?. The answer: Yes.") {
 		t.Errorf("%q", said)
 	}
 	s.stop()
 
 	s = serve(t, dir, "forget state="+state, func(c *acp.Config) { c.Handover = true })
-	next = s.start("t", "blocks") // the transcript makes it ask again, and no one answers
+	next := s.start("t", "blocks") // the transcript makes it ask again, and no one answers
 	s.until("the notice", func(e event) bool {
 		return e.Params.TurnID == next && strings.Contains(string(e.Params.Content), "has lost the session") && strings.Contains(string(e.Params.Content), "what was said so far")
 	})

@@ -48,6 +48,22 @@ type capabilities struct {
 	Meta    jsontext.Value `json:"_meta"`
 }
 
+// clientMeta announces the extensions of the protocol that are read here.
+type clientMeta struct {
+	// With the second extension alone, Codex sends no output of commands.
+	TerminalOutputDelta bool `json:"terminal_output_delta"`
+	Jetbrains           struct {
+		Air airExtension `json:"air"`
+	} `json:"jetbrains"`
+}
+
+// airExtension has agents say in the result of a prompt that their model failed. Without
+// it Codex ends such a prompt like any other.
+type airExtension struct {
+	Version      int      `json:"version"`
+	Capabilities []string `json:"capabilities"`
+}
+
 // initialize makes the connection usable: it must be the first request.
 func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
 	type fs struct {
@@ -66,6 +82,7 @@ func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
 			FS          fs          `json:"fs"`
 			Terminal    bool        `json:"terminal"`
 			Elicitation elicitation `json:"elicitation"`
+			Meta        clientMeta  `json:"_meta"`
 		} `json:"clientCapabilities"`
 		Info struct {
 			Name    string `json:"name"`
@@ -74,6 +91,8 @@ func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
 		} `json:"clientInfo"`
 	}
 	params.Version = protocolVersion
+	params.Capabilities.Meta.TerminalOutputDelta = true
+	params.Capabilities.Meta.Jetbrains.Air = airExtension{Version: 1, Capabilities: []string{"sessionFailure"}}
 	params.Info.Name, params.Info.Title, params.Info.Version = "holon", "Holon", cmp.Or(pr.a.cfg.ClientVersion, "dev")
 	result, err := pr.peer.call(ctx, methodInitialize, params, pr.a.cfg.StartTimeout, nil)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/mend"
 )
 
 // The methods of the protocol that are used here, as schema version 1 and its
@@ -45,7 +47,24 @@ type message struct {
 	Method string         `json:"method"`
 	Params jsontext.Value `json:"params"`
 	Result jsontext.Value `json:"result"`
-	Error  *rpcError      `json:"error"`
+	Error  jsontext.Value `json:"error"`
+}
+
+// answers reports whether the message is a response.
+func (m *message) answers() bool {
+	return m.Method == "" && len(m.ID) > 0 && (len(m.Result) > 0 || len(m.Error) > 0)
+}
+
+// outcome is what a response says; line is its line.
+func (m *message) outcome(line []byte) (result jsontext.Value, err error) {
+	if len(m.Error) == 0 || string(m.Error) == "null" && len(m.Result) > 0 {
+		return m.Result, nil
+	}
+	var e rpcError
+	if m.Error.Kind() != jsontext.KindBeginObject || json.Unmarshal(m.Error, &e) != nil {
+		return nil, newAnswerError(line)
+	}
+	return nil, &e
 }
 
 // rpcError is an error response.
@@ -95,20 +114,21 @@ var (
 	errJunk = errors.New("it is no message of the protocol")
 )
 
-// parse reads a line. It first repairs common mistakes of agents: broken UTF-8
-// and halves of surrogate pairs become U+FFFD, and of duplicate members the
-// last one counts. Updates of a session keep broken UTF-8 and halves, because
-// the other half may come with the next update and the mapping can read them.
+// parse reads a line. It first repairs common mistakes of agents, those that the package
+// mend knows, and of duplicate members the last one counts. Updates of a session keep
+// halves of surrogate pairs, because the other half may come with the next update and
+// the mapping can read them. An answer with a NaN is not repaired: its call must not
+// succeed with a value that the agent did not give.
 func parse(line []byte) (message, error) {
 	var m message
 	err := json.Unmarshal(line, &m)
 	if err != nil {
-		mended := mend(line)
-		if mended == nil {
+		repaired, nulls := repair(line)
+		if repaired == nil {
 			return m, errJunk
 		}
 		m = message{}
-		if err = json.Unmarshal(mended, &m); err != nil {
+		if err = json.Unmarshal(repaired, &m); err != nil || nulls && m.Method == "" {
 			return m, errJunk
 		}
 		var asSent message
@@ -116,33 +136,40 @@ func parse(line []byte) (message, error) {
 			m.Params = asSent.Params
 		}
 	}
-	if m.Method == "" && (len(m.ID) == 0 || string(m.ID) == "null") {
+	if m.Method == "" && !m.answers() {
 		return m, errJunk
 	}
 	return m, nil
 }
 
-// mend changes lenient JSON into strict JSON; nil if it is not JSON.
-func mend(line []byte) []byte {
-	if out, err := jsontext.AppendFormat(nil, line, jsontext.AllowInvalidUTF8(true)); err == nil {
-		return out
+// repair changes lenient JSON into strict JSON; nil if it is not JSON. nulls reports
+// whether there is null now for a number that JSON does not have.
+func repair(line []byte) (out []byte, nulls bool) {
+	line, nulls = mend.JSON(line)
+	if jsontext.Value(line).IsValid() {
+		return line, nulls
 	}
 	var v any
 	if json.Unmarshal(line, &v, lenient) != nil {
-		return nil
+		return nil, nulls
 	}
 	out, err := json.Marshal(v, lenient)
 	if err != nil {
-		return nil
+		return nil, nulls
 	}
-	return out
+	return out, nulls
 }
 
-// number is the id of one of our requests; some agents send it back as a
-// string.
-func number(id jsontext.Value) (int64, bool) {
-	n, err := strconv.ParseInt(strings.Trim(string(id), `"`), 10, 64)
-	return n, err == nil
+// number is the id of one of our requests; some agents send it back as a string, or as
+// a number with a fraction (3.0).
+func number(id jsontext.Value) (n int64, ok bool) {
+	text := strings.Trim(strings.TrimSpace(string(id)), `"`)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	n = int64(f)
+	return n, err == nil && float64(n) == f
 }
 
 // byHand is implemented by params that encode themselves: a person waits for

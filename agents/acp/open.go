@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -41,14 +42,19 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	waits := func() { // an error ends ctx too
 		_ = p.Emit(ctx, items.Progress{State: "starting", Message: fmt.Sprintf("all %d processes of %s are at work; waiting for one to end", a.cfg.MaxProcesses, a.name)})
 	}
-	o, err := a.open(ctx, t, waits)
+	o, err := a.open(ctx, t, waits, nil)
 	for n := 0; n < maxReopens && errors.Is(err, errGone) && a.pool.healthy(); n++ {
-		o, err = a.open(ctx, t, waits)
+		o, err = a.open(ctx, t, waits, nil)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	s = o.s
+	if o.lost != "" && goesOn(p) {
+		a.closeSession(s)
+		a.pool.leave(s.pr)
+		return nil, nil, &lostError{o.lost}
+	}
 	ops := []items.Op{items.SetThread{AgentSessionID: s.id, Config: items.Raw(s.m.Config()), Title: s.title}}
 	for _, note := range o.notes {
 		ops = append(ops, notice("warning", note, nil))
@@ -77,6 +83,20 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	return s, first, nil
 }
 
+// goesOn reports whether the prompt continues a turn that has waited over a restart.
+func goesOn(p *turns.Prompt) bool {
+	return len(p.Input) > 0 && p.Input[0].Origin == items.OriginResume
+}
+
+// lostError says that a turn cannot go on after a restart, because the agent no longer has
+// the session in which it had begun.
+type lostError struct{ why string }
+
+// Error implements error.
+func (e *lostError) Error() string {
+	return "the agent has lost the session of this turn (" + e.why + ")"
+}
+
 // recordID writes the id of a session to the log that was opened outside of a
 // turn and is not there yet.
 func (s *session) recordID(ctx context.Context, p *turns.Prompt) error {
@@ -103,8 +123,9 @@ func untilOver(ctx context.Context, over <-chan struct{}) (context.Context, cont
 }
 
 // open opens the session of a thread, in the process that the pool chooses; waits is
-// as in pool.enter. The process has been entered if there is no error.
-func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func()) (o opened, err error) {
+// as in pool.enter. What is set instead goes before what the thread is configured
+// with. The process has been entered if there is no error.
+func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func(), instead []setting) (o opened, err error) {
 	cwd, err := a.cwd(t.Cwd)
 	if err != nil {
 		return o, err
@@ -140,15 +161,19 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func()) (o 
 		if o.s, err = a.begin(ctx, pr, methodNew, t, params, own); err != nil {
 			return o, a.openError(ctx, pr, err)
 		}
+		a.pool.begins(o.s)
 	}
 	s := o.s
 	if s.own.why != "" {
 		o.notes = append(o.notes, "The agent was not given the tools of the server: "+s.own.why)
 	}
 	a.pool.opened(pr)
-	notes, err := s.configure(ctx, t.Config)
+	notes, err := configure(ctx, s, t.Config, instead)
 	if err != nil {
 		a.closeSession(s)
+		if invalid, ok := errors.AsType[*turns.InvalidError](err); ok { // of instead
+			return o, invalid
+		}
 		return o, a.openError(ctx, pr, err)
 	}
 	o.notes = append(o.notes, notes...)
@@ -307,6 +332,9 @@ func (a *Agent) cwd(dir string) (string, error) {
 	if err != nil {
 		return "", &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the thread a cwd"}
 	}
+	if !utf8.ValidString(abs) { // JSON cannot name it, and what it would name may be another one
+		return "", &Problem{Kind: ProblemCwd, Message: fmt.Sprintf("the name of the working directory %q is not UTF-8", abs), Hint: "Give the thread a cwd, or rename the directory"}
+	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
 		return "", &Problem{Kind: ProblemCwd, Message: fmt.Sprintf("the working directory %q is no directory that can be used", abs)}
 	}
@@ -325,6 +353,11 @@ func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
 	if ctx.Err() != nil || errors.Is(err, turns.ErrPromptOver) {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+	}
+	if _, ok := errors.AsType[*lostError](err); ok {
+		out := turns.FailedWith(turns.KindAgentUnavailable, err.Error())
+		out.Cause = turns.CauseServer
+		return out
 	}
 	if _, ok := errors.AsType[*Problem](err); ok || errors.Is(err, errStopping) {
 		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())

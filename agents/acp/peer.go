@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/mend"
 )
 
 // peer is the server's side of a two-way JSON-RPC 2.0 connection over lines. It
@@ -27,6 +29,7 @@ type peer struct {
 	mu     sync.Mutex
 	lastID int64
 	calls  map[int64]*call
+	sent   replies
 	over   error // set when the connection has ended
 
 	junk    atomic.Int64 // lines that are no message
@@ -45,13 +48,22 @@ type peerHost interface {
 	// noise takes a line of size bytes that is no message: text is the line,
 	// shortened, or "" for a line of more than size bytes, which was skipped.
 	noise(text string, size int)
+	// dropped takes a line of size bytes that begins like a message and is not one.
+	// sessionID is the session that it names, or whose call; "" = none.
+	dropped(quote, sessionID string, size int)
 }
 
 // call is a request under way. done is called once, by the reader or when the
 // connection ends, and must not block.
 type call struct {
-	method string
-	done   func(result jsontext.Value, err error)
+	method  string
+	session string // "" = it is about none
+	done    func(result jsontext.Value, err error)
+}
+
+// aboutSession is implemented by the params of calls that a turn waits for.
+type aboutSession interface {
+	session() string
 }
 
 // newLines reads the lines of a process. The first buffer is as large as a
@@ -79,7 +91,11 @@ func (p *peer) start(method string, params any, done func(jsontext.Value, error)
 	}
 	p.lastID++
 	id = p.lastID
-	p.calls[id] = &call{method: method, done: done}
+	c := &call{method: method, done: done}
+	if about, ok := params.(aboutSession); ok {
+		c.session = about.session()
+	}
+	p.calls[id] = c
 	p.mu.Unlock()
 	line, err := requestLine(id, method, params)
 	if err == nil {
@@ -145,7 +161,7 @@ func (p *peer) notify(method string, params any) error {
 
 // reply answers a request of the agent.
 func (p *peer) reply(id, result jsontext.Value) {
-	p.send(struct {
+	p.send(id, struct {
 		Version string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
 		Result  jsontext.Value `json:"result"`
@@ -154,17 +170,20 @@ func (p *peer) reply(id, result jsontext.Value) {
 
 // refuse answers a request of the agent with an error.
 func (p *peer) refuse(id jsontext.Value, code int64, text string) {
-	p.send(struct {
+	p.send(id, struct {
 		Version string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
 		Error   rpcError       `json:"error"`
 	}{"2.0", id, rpcError{Code: code, Message: text}})
 }
 
-// send sends an answer. Answers that the agent does not read are counted.
-func (p *peer) send(v any) {
+// send sends the answer to a request. Answers that the agent does not read are counted.
+func (p *peer) send(id jsontext.Value, v any) {
 	line, err := encode(v)
 	if err == nil {
+		p.mu.Lock()
+		p.sent.add(id, line)
+		p.mu.Unlock()
 		err = p.out.send(line)
 	}
 	if err != nil {
@@ -195,36 +214,72 @@ func (p *peer) read(from *lines.Reader) {
 		if err != nil {
 			return
 		}
-		m, err := parse(line)
-		switch {
-		case err != nil:
-			p.junk.Add(1)
-			p.host.noise(shorten(string(line), 512), len(line))
-		case m.Method == "":
-			p.answered(m)
-		case len(m.ID) == 0 || string(m.ID) == "null":
-			p.host.notified(m.Method, m.Params)
-		default:
-			p.host.asked(m.ID, m.Method, m.Params)
+		line = bytes.TrimPrefix(line, []byte(mend.ByteOrderMark))
+		if m, err := parse(line); err == nil {
+			p.message(m, line)
+		} else {
+			p.odd(line)
 		}
 	}
 }
 
-// answered passes a response to its call.
-func (p *peer) answered(m message) {
-	id, ok := number(m.ID)
-	var c *call
-	if ok {
-		c = p.forget(id)
-	}
+// message takes a message; line is what it was read from.
+func (p *peer) message(m message, line []byte) {
 	switch {
-	case c == nil:
-		p.strays.Add(1) // never requested, answered twice, or timed out
-	case m.Error != nil:
-		c.done(nil, m.Error)
+	case m.Method == "":
+		p.answered(m, line)
+	case len(m.ID) == 0 || string(m.ID) == "null":
+		p.host.notified(m.Method, m.Params)
 	default:
-		c.done(m.Result, nil)
+		p.host.asked(m.ID, m.Method, m.Params)
 	}
+}
+
+// answered passes a response to its call.
+func (p *peer) answered(m message, line []byte) {
+	if result, _ := p.echoes(m); result {
+		p.strays.Add(1)
+		return
+	}
+	c := p.take(m.ID)
+	if c == nil {
+		p.strays.Add(1) // never requested, answered twice, or timed out
+		return
+	}
+	c.done(m.outcome(line))
+}
+
+// take removes the request that an answer with this id is for; nil = there is none.
+func (p *peer) take(id jsontext.Value) *call {
+	n, ok := number(id)
+	if !ok {
+		return nil
+	}
+	return p.forget(n)
+}
+
+// drop takes a line, or a part of one, that begins like a message and is not one. id is its
+// id, nil if it has none.
+func (p *peer) drop(line []byte, id jsontext.Value) {
+	p.junk.Add(1)
+	session := ""
+	if n, ok := number(id); ok {
+		p.mu.Lock()
+		if c := p.calls[n]; c != nil {
+			session = c.session
+		}
+		p.mu.Unlock()
+	}
+	if found := aSession.FindSubmatch(line); session == "" && found != nil {
+		session = string(found[1])
+	}
+	p.host.dropped(quoteLine(line), session, len(line))
+}
+
+// noise takes any other line.
+func (p *peer) noise(line []byte) {
+	p.junk.Add(1)
+	p.host.noise(shorten(string(line), 512), len(line))
 }
 
 // end fails all current and later requests with err.

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +25,7 @@ func TestWhatAgentsGetWrongIsReadAllTheSame(t *testing.T) {
 		`{"method":"m","params":{"a":1}}`:                      `{"a":1}`,
 		`{"method":"m","params":{"a":"\ud83d"}}`:               "{\"a\":\"\ufffd\"}",
 		"{\"method\":\"m\",\"params\":{\"a\":\"x\xff\"}}":      "{\"a\":\"x\ufffd\"}",
+		`{"method":"m","params":{"a":[NaN,-Infinity]}}`:        `{"a":[null,null]}`,
 		`{"method":"m","params":{"a":1,"a":2}}`:                `{"a":2}`,
 		`{"method":"m","params":{"a":1e400,"b":[]},"extra":0}`: `{"a":1e400,"b":[]}`,
 	} {
@@ -34,7 +38,7 @@ func TestWhatAgentsGetWrongIsReadAllTheSame(t *testing.T) {
 	if m, err := parse([]byte(`{"method":"session/update","params":` + cut + `}`)); err != nil || string(m.Params) != cut {
 		t.Errorf("%+v, %v", m, err)
 	}
-	for _, junk := range []string{"x", "5", "null", "[]", "{}", `{"id":null}`, `{"method":5}`, `{"result":{}}`, "{", `"text"`, `{"method":""}`} {
+	for _, junk := range []string{"x", "5", "null", "[]", "{}", `{"id":null}`, `{"method":5}`, `{"result":{}}`, `{"id":1,"result":{"a":NaN}}`, "{", `"text"`, `{"method":""}`} {
 		if m, err := parse([]byte(junk)); err == nil {
 			t.Errorf("%q is taken for %+v", junk, m)
 		}
@@ -51,6 +55,29 @@ func FuzzParseNeverPanics(f *testing.F) {
 		}
 		if m.Method != methodUpdate || !m.Params.IsValid(jsontext.AllowInvalidUTF8(true)) {
 			t.Errorf("%q: params %q", line, m.Params)
+		}
+	})
+}
+
+// nobody is a peerHost that hears nothing.
+type nobody struct{}
+
+func (nobody) notified(string, jsontext.Value)              {}
+func (nobody) asked(jsontext.Value, string, jsontext.Value) {}
+func (nobody) noise(string, int)                            {}
+func (nobody) dropped(string, string, int)                  {}
+
+func FuzzOddLinesEndOnlyTheCallThatTheyAnswer(f *testing.F) {
+	f.Add([]byte(`x {"id":1,"result":NaN} {"id":2`))
+	f.Add([]byte(`[{"id":"1","error":{"a":"\"}},{"method":"m"}]`))
+	f.Add([]byte(`{"id":1,"result":"\`))
+	f.Add([]byte(`{"result":{},"a\`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		p, ended := newPeer(nil, nobody{}), 0
+		p.calls[1] = &call{done: func(jsontext.Value, error) { ended++ }}
+		p.odd(line)
+		if has := bytes.Contains(line, []byte(`"id"`)) || bytes.Contains(line, []byte(`\u`)); ended > 1 || ended == 1 && !has {
+			t.Errorf("%q has ended %d calls", line, ended)
 		}
 	})
 }
@@ -81,6 +108,9 @@ func (h *heard) asked(id jsontext.Value, method string, _ jsontext.Value) {
 	h.note(string(id) + method)
 }
 func (h *heard) noise(text string, size int) { h.note("noise " + text) }
+func (h *heard) dropped(quote, sessionID string, _ int) {
+	h.note("dropped " + sessionID + ": " + quote)
+}
 
 func newWire(t *testing.T) *wire {
 	r, w, err := os.Pipe()
@@ -145,6 +175,165 @@ func TestResponsesAreMatchedAndStrayOnesDropped(t *testing.T) {
 	<-x.bell
 	if x.strays.Load() != 3 || x.junk.Load() != 1 || strings.Join(x.notes, "|") != "noise junk|end" {
 		t.Errorf("%d strays, %d junk, %q", x.strays.Load(), x.junk.Load(), x.notes)
+	}
+}
+
+// answeredBy starts two calls, of two sessions, and says a line. It returns how the first
+// has ended, "" if it goes on, and what was noted.
+func answeredBy(t *testing.T, line string) (got string, notes []string) {
+	t.Helper()
+	x := newWire(t)
+	ended := make(chan string, 4)
+	for _, session := range []string{"s1", "s2"} {
+		_, err := x.start(methodPrompt, promptParams{sessionID: session}, func(r jsontext.Value, err error) {
+			if err != nil {
+				r = jsontext.Value("ERROR " + err.Error())
+			}
+			ended <- session + " " + string(r)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.say(line, `{"method":"end"}`)
+	for end := false; !end; {
+		<-x.bell
+		x.heard.mu.Lock()
+		notes = slices.Clone(x.notes)
+		x.heard.mu.Unlock()
+		end = slices.Contains(notes, "end")
+	}
+	select {
+	case got = <-ended:
+	default:
+	}
+	return got, notes[:slices.Index(notes, "end")]
+}
+
+func TestAnAnswerEndsItsCallWhateverIsWrongInIt(t *testing.T) {
+	const ok = `s1 {"stopReason":"end_turn"}`
+	for line, want := range map[string]string{
+		"\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`:                         ok,
+		`{"jsonrpc":"2.0","id":1.0,"result":{"stopReason":"end_turn"}}`:                                        ok,
+		`{"jsonrpc":"2.0","id":"1","result":{"stopReason":"end_turn"}}`:                                        ok,
+		`progress 100%{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`:                             ok,
+		`{"jsonrpc":"2.0","method":"x"}{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`:            ok,
+		`{"level":"info"} {"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`:                         ok,
+		`[{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}]`:                                        ok,
+		`[{"method":"x"}, {"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}]`:                        ok,
+		`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"},"error":null}`:                             ok,
+		`{"jsonrpc":"2.0","id":1,"result":null}`:                                                               `s1 null`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"no"}}`:                                          "s1 ERROR no (code -5)",
+		`{"jsonrpc":"2.0","id":1,"error":{"code":"ECONNRESET","message":"socket hang up"}}`:                    "",
+		`{"jsonrpc":"2.0","id":1,"error":"rate limited"}`:                                                      "",
+		`{"jsonrpc":"2.0","id":1,"error":null}`:                                                                "",
+		`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","_meta":{"cost":NaN}}}`:                     "",
+		`{"jsonrpc":"2.0","result":{"cost":[NaN,-Infinity]},"id":1}`:                                           "",
+		`{ "jsonrpc":"2.0","id":1,"result":{"a":"b` + "\t" + `c"}}`:                                            "",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":"say "hi""}}`:                                                   "",
+		`{"jsonrpc":"2.0","id":1,"result":{"a":"b\q"}}`:                                                        "",
+		`{"jsonrpc":"2.0","id":1,"result":{"stopReas`:                                                          "",
+		`{"jsonrpc":"2.0","id":1,"result":}`:                                                                   "",
+		`log: {"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}`:                                                  "",
+		`{"method":"x"} {"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}`:                                        "",
+		`{"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}` + strings.Repeat(" ", 10) + strings.Repeat("x", 1000): "",
+	} {
+		got, notes := answeredBy(t, line)
+		if want == "" {
+			want = "s1 ERROR the agent's answer is not as the Agent Client Protocol says: " + shorten(line, 300)
+		}
+		if got != want {
+			t.Errorf("%.120s\n got %s\nwant %s", line, got, want)
+		}
+		for _, n := range notes {
+			if n != "x" && !strings.HasPrefix(n, `dropped : {"level"`) {
+				t.Errorf("%.120s: noted %q", line, n)
+			}
+		}
+	}
+}
+
+func TestNothingElseEndsACall(t *testing.T) {
+	for line, want := range map[string]string{
+		// What begins like a message is told of, in the turn that it names.
+		`{"level":"info","id":1}`:                                                   `dropped s1: {"level":"info","id":1}`,
+		`{"level":"info","id":2,"msg":"x"}`:                                         `dropped s2: {"level":"info","id":2,"msg":"x"}`,
+		`{"level":"info","id":7}`:                                                   `dropped : {"level":"info","id":7}`,
+		`{"a":{"id":1,"result":{}}}`:                                                `dropped : {"a":{"id":1,"result":{}}}`,
+		`{"a":NaN,"b":{"id":1,"result":{}}}`:                                        `dropped : {"a":NaN,"b":{"id":1,"result":{}}}`,
+		`{"a" {"id":1,"result":{}}`:                                                 `dropped : {"a" {"id":1,"result":{}}`,
+		`{a:{"id":1,"result":{}}}`:                                                  `dropped : {a:{"id":1,"result":{}}}`,
+		`{"sessionId":"s2","a":NaN}{"id":1,"result":{}}`:                            `dropped s2: {"sessionId":"s2","a":NaN}{"id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","id":1,"params":{"a":nan},"method":"x","result":{}}`:      `dropped : {"jsonrpc":"2.0","id":1,"params":{"a":nan},"method":"x","result":{}}`,
+		`{"id":1,"method":5,"result":{}}`:                                           `dropped : {"id":1,"method":5,"result":{}}`,
+		`{"params":{"sessionId":"s1","update":{"a":NaN}},"method":"session/update"`: `dropped s1: {"params":{"sessionId":"s1","update":{"a":NaN}},"method":"session/update"`,
+		`{"text":"\"sessionId\":\"s1\"","a":NaN}`:                                   `dropped : {"text":"\"sessionId\":\"s1\"","a":NaN}`,
+		`{"result":{},"id":1`:                                                       `dropped : {"result":{},"id":1`,
+		`{}`:                                                                        `dropped : {}`,
+		// Requests are answered as such, also an echo of ours.
+		`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1"}}`: `1session/prompt`,
+		// Any other text is none of it.
+		`log: {"level":"info","id":1}`:               `noise log: {"level":"info","id":1}`,
+		`log: {"a":1} {"id":1,"result":{}}`:          `noise log: {"a":1} {"id":1,"result":{}}`,
+		`sent {"method":"x","params":{}}`:            `noise sent {"method":"x","params":{}}`,
+		`got {x {"id":1,"result":{}}}`:               `noise got {x {"id":1,"result":{}}}`,
+		`"a string with \"{\" {"id":1,"result":{}}"`: `noise "a string with \"{\" {"id":1,"result":{}}"`,
+		`log: {"id":NaN,"result":{}}`:                `noise log: {"id":NaN,"result":{}}`,
+		`{"id":99,"result":{}}`:                      ``,
+		`{"id":99,"error":"x"}`:                      ``,
+	} {
+		got, notes := answeredBy(t, line)
+		if got != "" {
+			t.Errorf("%s has ended a call: %s", line, got)
+		}
+		if noted := strings.Join(notes, "|"); noted != want {
+			t.Errorf("%s\n noted %s\n  want %s", line, noted, want)
+		}
+	}
+}
+
+// An agent counts its requests as we count ours. What we have replied to one of them, printed
+// by the agent, is no answer to our request of the same number; another result is.
+func TestTheEchoOfAReplyEndsNoCall(t *testing.T) {
+	const reply = `{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}`
+	for line, ends := range map[string]bool{
+		reply:           false,
+		"sent " + reply: false,
+		`> { "id": 1, "result": {"outcome": {"optionId": "y", "outcome": "selected"}}}`: false,
+		"[" + reply + "]": false,
+		`> {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}`:                   false,
+		`{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}`:                     true,
+		`> {"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected"}}}`:              true,
+		`> {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"yes"}}`:                  true,
+		`{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":NaN}}}`: true,
+	} {
+		x := newWire(t)
+		var ended atomic.Int32
+		for range 2 {
+			if _, err := x.start(methodPrompt, promptParams{sessionID: "s"}, func(jsontext.Value, error) { ended.Add(1) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.reply(jsontext.Value("1"), jsontext.Value(`{"outcome":{"outcome":"selected","optionId":"y"}}`))
+		x.refuse(jsontext.Value("2"), codeInvalidParams, "no")
+		x.say(line, `{"method":"end"}`)
+		for end := false; !end; {
+			<-x.bell
+			x.heard.mu.Lock()
+			end = slices.Contains(x.notes, "end")
+			x.heard.mu.Unlock()
+		}
+		if got := ended.Load() == 1; got != ends {
+			t.Errorf("%s ends a call: %v, want %v", line, got, ends)
+		}
+	}
+	var r replies
+	for n := range 2 * maxReplies {
+		r.add(jsontext.Value(strconv.Itoa(n)), []byte("{}"))
+	}
+	r.add(jsontext.Value("1"), make([]byte, maxReply+1))
+	if len(r.lines) != maxReplies || len(r.order) != maxReplies || r.lines[2*maxReplies-1] == nil {
+		t.Errorf("%d replies are remembered", len(r.lines))
 	}
 }
 

@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,8 +38,13 @@ func (q *request) refuse(text string) {
 	q.finish(func() { q.peer.refuse(q.id, codeInvalidParams, text) })
 }
 
-// cancel answers that the question is cancelled.
+// cancel answers that the question is cancelled. In a session that was left the agent gets
+// no answer: the question waits for the next server.
 func (q *request) cancel() {
+	if q.s != nil && q.s.left.Load() {
+		q.finish(func() {})
+		return
+	}
 	if q.method == methodPermission {
 		q.reply(jsontext.Value(`{"outcome":{"outcome":"cancelled"}}`))
 	} else {
@@ -109,7 +116,7 @@ func (s *session) ask(buf *opBuffer, ev event) {
 		return
 	}
 	cfg := &s.a.cfg
-	o := turns.AskOptions{ExpiresAfter: cfg.PermissionTimeout}
+	o := turns.AskOptions{ExpiresAfter: cfg.PermissionTimeout, Resumes: s.pr.says.load || s.pr.says.resume}
 	if p, ok := question.(items.PermissionRequest); ok {
 		by := ""
 		decided := map[string]string{PermissionsAllow: items.AllowOnce, PermissionsReject: items.RejectOnce}[cfg.Permissions]
@@ -132,6 +139,9 @@ func (s *session) ask(buf *opBuffer, ev event) {
 		answer, err := run.p.Ask(run.askCtx, question, o)
 		switch {
 		case err != nil:
+			if errors.Is(context.Cause(run.askCtx), turns.ErrServerStops) {
+				s.left.Store(true)
+			}
 			q.cancel()
 		case permission:
 			// Before the agent can react to it: not all agents report that a

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type pool struct {
 	known    agentSays // of the newest process that answered
 	modes    []string  // of the newest session
 	models   []string
+	begun    choice // the mode in which the newest new session was, before it was configured
 	closed   bool
 	starts   int64 // and failures: for Stats
 	failures int64
@@ -265,11 +267,29 @@ func (p *pool) wait() {
 	}
 }
 
+// choice is a mode or model that an agent offers.
+type choice struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// begins stores in which mode a session is that was just made. It is still held.
+func (p *pool) begins(s *session) {
+	c := decode[struct {
+		Mode  string   `json:"mode"`
+		Modes []choice `json:"modes"`
+	}](s.m.Config())
+	is := choice{ID: c.Mode}
+	if i := slices.IndexFunc(c.Modes, func(m choice) bool { return m.ID == c.Mode }); i >= 0 {
+		is = c.Modes[i]
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = is
+}
+
 // offers stores the modes and models of a session that was just opened.
 func (p *pool) offers(config jsontext.Value) {
-	type choice struct {
-		ID string `json:"id"`
-	}
 	c := decode[struct {
 		Modes  []choice `json:"modes"`
 		Models []choice `json:"models"`

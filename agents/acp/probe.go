@@ -30,7 +30,7 @@ func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 		return a.Info(), &Problem{Kind: ProblemFailed, Message: err.Error()}
 	}
 	defer once.Close()
-	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir}, nil)
+	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir}, nil, nil)
 	if err == nil {
 		err = o.s.pr.loggedIn(ctx)
 		once.closeSession(o.s)

@@ -94,6 +94,10 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 		return []string{path}
 	}
 	agent := acptest.Build(t, acptest.BadAgent)
+	latin1 := filepath.Join(t.TempDir(), "caf\xe9") // beside it the directory that it must not become
+	if err := errors.Join(os.Mkdir(latin1, 0o700), os.Mkdir(strings.ToValidUTF8(latin1, "\ufffd"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		command []string
 		change  func(*Config)
@@ -107,8 +111,11 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 		"AsRoot":        {command: script(`echo '--dangerously-skip-permissions cannot be used with root/sudo privileges' >&2; exit 1`), kind: ProblemFailed, want: []string{"as root", "disableBypassPermissionsMode"}},
 		"WrongProtocol": {command: []string{agent, "protocol=2"}, kind: ProblemProtocol, want: []string{"speaks version 2"}},
 		"NoCwd":         {command: []string{agent}, change: func(c *Config) { c.Cwd = "/no/such/dir" }, kind: ProblemCwd, want: []string{"/no/such/dir"}},
+		"CwdNotUTF8":    {command: []string{agent}, change: func(c *Config) { c.Cwd = latin1 }, kind: ProblemCwd, want: []string{`caf\xe9" is not UTF-8`}},
 		"NeverAnswers":  {command: []string{agent, "no-init"}, change: func(c *Config) { c.StartTimeout = 300 * time.Millisecond }, kind: ProblemTimeout, want: []string{"did not answer in time"}},
 		"DiesAtOnce":    {command: []string{agent, "exit=7:broken configuration"}, kind: ProblemFailed, want: []string{"exit status 7: broken configuration"}},
+		"BadAnswer":     {command: []string{agent, `init={"id":$ID,"error":{"code":"EACCES","message":"no"}}`}, kind: ProblemFailed, want: []string{"not as the Agent Client Protocol says", `"code":"EACCES"`}},
+		"BadSession":    {command: []string{agent, `new={"id":$ID,"result":{"sessionId":NaN}}`}, kind: ProblemFailed, want: []string{"not as the Agent Client Protocol says", `"sessionId":NaN`}},
 		"MayNotRun":     {command: []string{"/etc/passwd"}, kind: ProblemInstall, want: []string{"may not be executed", "chmod +x"}},
 		"AnotherServer": {command: []string{"cat"}, kind: ProblemProtocol, want: []string{"does not speak the Agent Client Protocol", "--acp"}},
 		"EndsSilently":  {command: []string{"true"}, kind: ProblemFailed, want: []string{"exit status 0", "Run its command by hand"}},

@@ -30,6 +30,7 @@ type promptRun struct {
 	ends func(update jsontext.Value) (result jsontext.Value, over bool)
 
 	since process.Moment // when it was sent to the agent
+	sent  *once          // fired when its request is on the way, or cannot be
 	over  *once          // fired when the agent has ended it after a cancel; pump then waits for sweep
 	end   promptEnd      // how it ended; set before over fires
 	swept sync.Once
@@ -50,7 +51,8 @@ type promptRun struct {
 	cancelled bool
 }
 
-// promptEnd is the result of session/prompt, or the reason why there is none.
+// promptEnd is the result of session/prompt, and why the prompt has failed. An error
+// that is no mapping.Failure means that there is no result.
 type promptEnd struct {
 	result jsontext.Value
 	err    error
@@ -64,7 +66,7 @@ func byState(update jsontext.Value) (result jsontext.Value, over bool) {
 }
 
 func newPromptRun(ctx context.Context, p *turns.Prompt) *promptRun {
-	r := &promptRun{p: p, since: process.Now(), done: make(chan promptEnd, 1), over: newOnce(), answered: newOnce(), broken: newOnce()}
+	r := &promptRun{p: p, since: process.Now(), sent: newOnce(), done: make(chan promptEnd, 1), over: newOnce(), answered: newOnce(), broken: newOnce()}
 	r.emitCtx, r.stopEmit = context.WithCancel(context.WithoutCancel(ctx))
 	r.askCtx, r.stopAsks = context.WithCancel(ctx)
 	return r
@@ -104,15 +106,16 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (
 	if begin := (event{kind: evBegin, run: run}); !s.release(begin) {
 		s.push(begin)
 	}
+	if s.pr.says.steering { // said before the agent speaks: whoever reads that may steer
+		p.OnSteer(s.injector(run))
+		defer p.OnSteer(nil)
+	}
 	_, err := s.pr.peer.start(methodPrompt, promptParams{s.id, blocks}, func(result jsontext.Value, err error) {
 		s.responded(run, result, err)
 	})
+	run.sent.fire()
 	if err != nil {
 		s.push(event{kind: evResult, run: run, err: err})
-	}
-	if s.pr.says.steering {
-		p.OnSteer(s.injector(run))
-		defer p.OnSteer(nil)
 	}
 	end := s.await(ctx, run)
 	run.stopAsks()
@@ -130,6 +133,8 @@ type promptParams struct {
 	sessionID string
 	prompt    []block
 }
+
+func (p promptParams) session() string { return p.sessionID }
 
 func (p promptParams) appendTo(line []byte) (_ []byte, err error) {
 	line = appendText(append(line, `{"sessionId":`...), p.sessionID)
@@ -154,6 +159,9 @@ func (s *session) responded(run *promptRun, result jsontext.Value, err error) {
 		return // it only confirms that the prompt has begun
 	}
 	run.answered.fire()
+	if failure, ok := mapping.FailureIn(result); ok && err == nil {
+		err = failure
+	}
 	ev := event{kind: evResult, run: run, raw: result, err: err, size: len(result) + overhead}
 	s.pr.budget.take(ev.size)
 	s.push(ev)
@@ -162,7 +170,8 @@ func (s *session) responded(run *promptRun, result jsontext.Value, err error) {
 // await waits for the end of the prompt. When ctx is cancelled it ends the
 // prompt: it answers questions, sends session/cancel and gives the agent
 // CancelAfter to end. Then it kills the agent's process, or, if other turns run
-// in it, abandons the session.
+// in it, abandons the session. If the server stops and the turn waits on, it does
+// the last alone.
 func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 	deadline := time.NewTimer(time.Hour)
 	deadline.Stop()
@@ -178,14 +187,17 @@ func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 			deadline.Reset(lastOutputWait)
 		case <-cancelled:
 			cancelled = nil
+			if errors.Is(context.Cause(ctx), turns.ErrServerStops) {
+				return s.leave()
+			}
 			s.cancelPrompt(run)
 			deadline.Reset(s.a.cfg.CancelAfter)
 		case <-deadline.C:
-			return s.cutShort(run, fmt.Sprintf("the agent did not stop within %v", s.a.cfg.CancelAfter))
+			return s.cutShort(ctx, run, fmt.Sprintf("the agent did not stop within %v", s.a.cfg.CancelAfter))
 		case <-run.p.Over:
-			return s.cutShort(run, "the turn ended without its agent")
+			return s.cutShort(ctx, run, "the turn ended without its agent")
 		case <-run.broken.c:
-			return s.cutShort(run, "the turn ended without its agent")
+			return s.cutShort(ctx, run, "the turn ended without its agent")
 		case <-s.stopped:
 			select {
 			case end := <-run.done:
@@ -211,9 +223,23 @@ func (s *session) cancelPrompt(run *promptRun) {
 	}{s.id})
 }
 
+// leave leaves the session as it is, for the next server to continue. The agent is told
+// nothing, as if the server had been killed: what it would note about a cancelled question
+// is not what happened.
+func (s *session) leave() promptEnd {
+	s.left.Store(true)
+	s.a.pool.killUnlessShared(s.pr)
+	s.abandon()
+	return promptEnd{err: errGaveUp}
+}
+
 // cutShort ends a prompt now. If the agent has ended it, and only the log does
-// not take its output, the session stays usable.
-func (s *session) cutShort(run *promptRun, why string) promptEnd {
+// not take its output, the session stays usable. If the server stops and the turn waits
+// on, the session is left.
+func (s *session) cutShort(ctx context.Context, run *promptRun, why string) promptEnd {
+	if errors.Is(context.Cause(ctx), turns.ErrServerStops) {
+		return s.leave()
+	}
 	if !run.answered.fired() {
 		return s.giveUp(run, why)
 	}
@@ -277,6 +303,16 @@ func (s *session) failure(ctx context.Context, err error) turns.Outcome {
 	if errors.Is(err, errGone) {
 		out := turns.FailedWith(turns.KindAgentFailed, s.pr.howEnded(ctx, err).Error())
 		out.Cause = turns.CauseCrash
+		return out
+	}
+	if said, ok := errors.AsType[mapping.Failure](err); ok {
+		if said.Login() {
+			return turns.FailedWith(turns.KindAgentUnavailable, loginProblem(err, s.pr.says).Error())
+		}
+		out := turns.FailedWith(turns.KindAgentFailed, "the agent failed: "+err.Error())
+		if said.Retry() {
+			out.Cause = turns.CauseTransient
+		}
 		return out
 	}
 	if rpc, ok := errors.AsType[*rpcError](err); ok && rpc.Code == codeAuthRequired {

@@ -90,6 +90,10 @@ func (s *session) handle(buf *opBuffer, ev event) (last bool) {
 		buf.add(buf.run, extension(ev.method, ev.raw))
 	case evNotice:
 		buf.add(buf.run, notice("warning", ev.method, nil))
+	case evDropped:
+		if buf.run != nil {
+			buf.add(buf.run, s.drops.add(buf.run.p.TurnID, ev.method)...)
+		}
 	case evRequest:
 		s.ask(buf, ev)
 	case evResult:
@@ -149,10 +153,11 @@ func (s *session) promptOver(buf *opBuffer, result jsontext.Value, err error, sw
 func (s *session) finish(buf *opBuffer, result jsontext.Value, err error) {
 	run := buf.run
 	if err != nil && !run.wasCancelled() {
-		buf.add(run, s.m.PromptFailed()...)
+		buf.add(run, s.m.PromptFailed(result)...)
 	} else {
 		buf.add(run, s.m.PromptEnded(result, run.wasCancelled())...)
 	}
+	buf.add(run, s.drops.rest()...)
 	buf.flush()
 	buf.run = nil
 	s.mu.Lock()

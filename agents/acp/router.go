@@ -51,7 +51,7 @@ func (pr *proc) notified(method string, params jsontext.Value) {
 	ev := event{kind: evUpdate, raw: about.Update}
 	if method != methodUpdate || len(about.Update) == 0 {
 		if !params.IsValid() {
-			params = mend(params) // it was mended before, as part of its line
+			params, _ = repair(params) // as before, as part of its line
 		}
 		ev = event{kind: evOther, method: method, raw: params}
 	}
@@ -95,6 +95,20 @@ func (pr *proc) noise(text string, size int) {
 	if pr.noises++; pr.noises <= maxNoise {
 		pr.log().Warn("agent sent what belongs to nothing", zap.String("text", text), zap.Int("bytes", size))
 	}
+}
+
+// dropped implements peerHost. Only a turn that the line names is shown what it says: it
+// may be another thread's.
+func (pr *proc) dropped(quote, sessionID string, size int) {
+	_, _ = pr.said.Write([]byte(quote + "\n")) // a Tail takes all
+	if pr.noises++; pr.noises <= maxNoise {
+		pr.log().Warn("agent sent what is not a message", zap.String("text", quote), zap.Int("bytes", size))
+	}
+	if s := pr.router.find(sessionID); s != nil {
+		s.take(droppedEvent("The line: " + quote))
+		return
+	}
+	pr.router.tell(droppedEvent(fmt.Sprintf("It has %d bytes and does not say which turn it is for.", size)))
 }
 
 // stray logs a message that is about no known session.

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +25,8 @@ type session struct {
 	cwd      string
 	own      ownTools // set before the session is opened
 	m        *mapping.Session
+	drops    drops  // pump's
+	lost     string // why the session was lost that this one replaces, outside of a turn; set before it is kept
 
 	mu        sync.Mutex
 	queue     []event
@@ -41,6 +44,7 @@ type session struct {
 
 	ctx     context.Context // for ops that are emitted outside of prompts
 	cancel  context.CancelFunc
+	left    atomic.Bool   // the server stops and the turn waits on: the agent is answered nothing
 	wake    chan struct{} // capacity 1
 	stopped chan struct{} // closed when pump has ended
 }
@@ -65,6 +69,7 @@ const (
 	evOther                    // raw is the params of another notification
 	evRequest                  // raw is the params of a question
 	evNotice                   // method is the text of a notice
+	evDropped                  // a line was dropped; method says which
 	evBegin                    // a prompt begins
 	evResult                   // and has ended, with raw or err
 	evDo                       // do is called, for a caller that needs the mapping
@@ -72,6 +77,10 @@ const (
 )
 
 func noticeEvent(text string) event { return event{kind: evNotice, method: text} }
+
+func droppedEvent(which string) event {
+	return event{kind: evDropped, method: which, size: len(which) + overhead}
+}
 
 func newSession(a *Agent, pr *proc, threadID, cwd string, config jsontext.Value) *session {
 	ctx, cancel := context.WithCancel(a.ctx)

@@ -28,10 +28,17 @@ type steerMeta struct {
 	} `json:"steering"`
 }
 
-// injector inserts steered text into the running prompt. Only an explicit
-// answer counts: some agents answer unknown methods with an empty result.
+func (p steerParams) session() string { return p.SessionID }
+
+// injector inserts steered text into the prompt, once that has been sent. Only an
+// explicit answer counts: some agents answer unknown methods with an empty result.
 func (s *session) injector(run *promptRun) turns.Injector {
 	return func(ctx context.Context, m items.UserMessage) error {
+		select {
+		case <-run.sent.c:
+		case <-ctx.Done():
+			return turns.ErrNotInjected
+		}
 		if run.answered.fired() || run.wasCancelled() {
 			return turns.ErrNotInjected
 		}

@@ -1,9 +1,11 @@
 package acp
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/testagents/agenttest"
@@ -35,6 +37,61 @@ func TestSteeredTextReachesTheAgentAtWork(t *testing.T) {
 		t.Error("it is not shown")
 	}
 	th.clean()
+}
+
+// early is a sink that injects a text as soon as it may, and gives the agent time to
+// do what it should not do yet.
+type early struct {
+	*agenttest.Sink
+	text     string
+	spoke    chan struct{} // told when the agent has said something; capacity 1
+	tooLate  bool          // the agent spoke before it was said that it takes text
+	injected chan error
+	refused  func() // called if the agent does not take the text, for which it waits
+}
+
+func (e *early) Emit(ctx context.Context, ops []items.Op) error {
+	if says(ops) {
+		select {
+		case e.spoke <- struct{}{}:
+		default:
+		}
+	}
+	return e.Sink.Emit(ctx, ops)
+}
+
+func (e *early) OnSteer(f turns.Injector) {
+	if f != nil {
+		go func() {
+			err := f(context.Background(), agenttest.Message(e.text))
+			if err != nil {
+				e.refused()
+			}
+			e.injected <- err
+		}()
+		select {
+		case <-e.spoke:
+			e.tooLate = true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	e.Sink.OnSteer(f)
+}
+
+// TestTextIsTakenFromThePromptsBeginning checks both sides of the moment: the agent
+// does not speak before text can be steered to it, and gets no text before the prompt.
+func TestTextIsTakenFromThePromptsBeginning(t *testing.T) {
+	r := bad(t, "steering")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e := &early{Sink: agenttest.NewSink(t), text: "turn left", spoke: make(chan struct{}, 1), injected: make(chan error, 1), refused: cancel}
+	out := r.Run(ctx, &turns.Prompt{
+		ThreadID: "t", TurnID: "turn_t_1", Attempt: 1, Sink: e, Input: []items.UserMessage{agenttest.Message("say working\nawait-steer")},
+	})
+	if err := <-e.injected; err != nil || e.tooLate || out.State != turns.Completed || said2(e.Sink) != "working|steered: turn left" {
+		t.Errorf("%v, too late %v, %+v, %q", err, e.tooLate, out, said2(e.Sink))
+	}
+	r.thread("t").clean()
 }
 
 func TestTextThatIsNotTakenIsSaidNotToBe(t *testing.T) {

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -163,6 +164,9 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, resent bo
 	switch {
 	case s == nil:
 		s, first, err = a.openFor(ctx, p)
+	case s.lost != "" && goesOn(p):
+		a.pool.leave(s.pr)
+		err = &lostError{s.lost}
 	case p.SessionID == "":
 		if err = s.recordID(ctx, p); err != nil {
 			a.pool.leave(s.pr)
@@ -174,7 +178,7 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, resent bo
 	defer a.pool.leave(s.pr)
 	input, left := blocks(p.Input, s.pr.says.images)
 	if left > 0 && !resent { // otherwise the notice exists
-		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {
+		if err := p.Emit(ctx, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NotTaken("images")}); err != nil {
 			s.release()
 			return a.notRun(ctx, err), false
 		}

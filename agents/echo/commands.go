@@ -169,7 +169,7 @@ func ask(ctx context.Context, p *turns.Prompt, c command) error {
 			{OptionID: items.AllowOnce, Name: "Allow", Kind: items.AllowOnce},
 			{OptionID: items.RejectOnce, Name: "Reject", Kind: items.RejectOnce},
 		},
-	}, turns.AskOptions{})
+	}, turns.AskOptions{Resumes: true})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ package echo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed82539d15/holon/items"
@@ -50,8 +51,15 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 }
 
 // scriptOf parses the input. A message that tells entries of the inbox is only
-// repeated: what arrived from outside gives no commands.
+// repeated: what arrived from outside gives no commands. After a restart the script goes on
+// behind the question that it had waited for.
 func scriptOf(input []items.UserMessage) (script []command, err error) {
+	if len(input) > 0 && input[0].Origin == items.OriginResume {
+		if script, err = scriptOf(input[1:]); err != nil {
+			return nil, err
+		}
+		return goOn(script, input[0].Answers), nil
+	}
 	for len(input) > 0 {
 		n := 0
 		for n < len(input) && input[n].Origin != items.OriginWake {
@@ -71,6 +79,20 @@ func scriptOf(input []items.UserMessage) (script []command, err error) {
 		input = input[n:]
 	}
 	return script, nil
+}
+
+// goOn says the answer to the question for which a script has waited, and leaves out what
+// was done before.
+func goOn(script []command, answers []items.ToldAnswer) []command {
+	for i, c := range script {
+		for _, a := range answers {
+			if c.asks && c.text == a.Title {
+				said := command{run: say, step: c.step, text: fmt.Sprintf("%q was answered after a restart: %s", a.Title, a.Answer)}
+				return append([]command{said}, script[i+1:]...)
+			}
+		}
+	}
+	return script
 }
 
 // ending is how a command ends the whole turn.

@@ -360,3 +360,21 @@ func TestDocumentationListsTheCommands(t *testing.T) {
 		}
 	}
 }
+
+// What was done before the question is not done again.
+func TestEchoGoesOnBehindItsQuestionAfterARestart(t *testing.T) {
+	resume := agenttest.Message("The server was restarted.")
+	resume.Origin, resume.Answers = items.OriginResume, []items.ToldAnswer{{ItemID: "item_1", Title: "second?", Answer: "Allow"}}
+	sink := agenttest.NewSink(t)
+	sink.OnAsk = func(_ context.Context, q items.Content, o turns.AskOptions) (turns.Answer, error) {
+		if p := q.(items.PermissionRequest); p.Title != "third?" || !o.Resumes {
+			t.Errorf("asked %+v, %+v", p, o)
+		}
+		return turns.Answer{Status: items.StatusDeclined, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, nil
+	}
+	out := sink.Run(t.Context(), New("echo"), turns.Prompt{Input: []items.UserMessage{resume, agenttest.Message("/say one\n/ask first?\n/ask second?\n/say two\n/ask third?")}})
+	want := []string{`"second?" was answered after a restart: Allow`, "two", `"third?" was not answered (cancelled)`}
+	if got := sink.Texts(items.KindAgentMessage); out.State != turns.Completed || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("%+v, said %q, want %q", out, got, want)
+	}
+}

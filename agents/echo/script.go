@@ -29,6 +29,7 @@ type command struct {
 	size int
 	wait time.Duration
 	ends bool   // it ends the running step
+	asks bool   // it asks with its text
 	step string // the step that its items belong to; for a command about a step, that step
 }
 
@@ -117,7 +118,7 @@ func parseLine(line string) (command, error) {
 		if err != nil {
 			return command{}, fmt.Errorf("%w; the command is %s", err, v.usage)
 		}
-		c.run, c.ends = v.run, v.name == "end"
+		c.run, c.ends, c.asks = v.run, v.name == "end", v.name == "ask"
 		return c, nil
 	}
 	return command{run: say, text: unknown(name)}, nil

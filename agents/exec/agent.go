@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -41,6 +43,9 @@ type Config struct {
 	Input string
 	// Output is OutputText or OutputEvents; "" = OutputText.
 	Output string
+	// Format is what the text of the agent's messages is, where an event does not say
+	// it; "" = items.FormatPlain.
+	Format items.Format
 	// URL returns the server's address for HOLON_URL when a process starts. nil
 	// or "" = HOLON_URL is not set. With Tools it is not used.
 	URL func() string
@@ -143,6 +148,10 @@ func (c *Config) complete() error {
 	}
 	if c.Input != InputText && c.Input != InputJSON {
 		return fmt.Errorf("input %q is neither %q nor %q", c.Input, InputText, InputJSON)
+	}
+	c.Format = cmp.Or(c.Format, items.FormatPlain)
+	if !slices.Contains(items.Formats, c.Format) {
+		return fmt.Errorf("format %q is neither %q nor %q", c.Format, items.FormatPlain, items.FormatMarkdown)
 	}
 	if c.KillAfter < 0 || c.StderrTail < 0 {
 		return errors.New("kill_after and stderr_tail cannot be negative")

@@ -9,6 +9,17 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
+// formatted is a content that says its format, if it is a message whose text is not
+// Markdown.
+func formatted(content items.Content, format items.Format) items.Content {
+	m, ok := content.(items.AgentMessage)
+	if !ok || m.Format != "" || format == items.FormatMarkdown {
+		return content
+	}
+	m.Format = format
+	return m
+}
+
 // decodeContent decodes the content of an item event as strictly as the event
 // itself: otherwise a misspelt member would be lost silently. id replaces an
 // absent tool_call_id.

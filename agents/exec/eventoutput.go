@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -19,9 +21,10 @@ import (
 const (
 	maxOpen     = 100      // open items: more are refused, before the engine refuses them
 	maxItems    = 4096     // ids remembered: the oldest finished ones are forgotten
-	maxNotices  = 20       // notices about bad lines: the rest are counted in one at the end
+	maxNotices  = 20       // notices about bad lines, and then about bad questions: the rest are counted in one at the end
 	maxProgress = 1024     // bytes of a progress message: cut
 	maxDelta    = 64 << 10 // bytes of one delta: split
+	maxQuote    = 300      // bytes of a result that was not understood: cut
 )
 
 // maxLine is the longest event line, as long as the longest frame of the wire.
@@ -30,16 +33,20 @@ const maxLine = 4 << 20
 // eventOutput makes items of NDJSON events. A line that is not understood
 // becomes a notice and changes nothing.
 type eventOutput struct {
-	p     *turns.Prompt
-	ops   []items.Op // not emitted yet
-	known map[string]*local
-	order []*local // in the order of creation, to forget the oldest
-	steps steps
-	open  int // of known
-	line  int // number of the current line, from 1
-	bad   int // lines that were not understood
-	ended *resultEvent
-	asks  asks
+	p      *turns.Prompt
+	format items.Format // of messages whose event does not say it
+	ops    []items.Op   // not emitted yet
+	known  map[string]*local
+	order  []*local // in the order of creation, to forget the oldest
+	steps  steps
+	open   int // of known
+	line   int // number of the current line, from 1
+	bad    int // lines that were not understood
+	ended  *resultEvent
+	asks   asks
+	// unasked counts the bad lines beyond maxNotices that have a notice all the same:
+	// their agent may wait for an answer.
+	unasked int
 }
 
 // local is an item under the id that the agent gave it.
@@ -49,10 +56,11 @@ type local struct {
 	step   string
 	kind   items.Kind
 	status items.Status
+	half   rune // half of a character at the end of the last delta; 0 = none
 }
 
-func newEventOutput(p *turns.Prompt, in *feeder) *eventOutput {
-	return &eventOutput{p: p, known: map[string]*local{}, asks: asks{p: p, in: in}}
+func newEventOutput(p *turns.Prompt, in *feeder, format items.Format) *eventOutput {
+	return &eventOutput{p: p, format: format, known: map[string]*local{}, asks: asks{p: p, in: in}}
 }
 
 func (o *eventOutput) read(ctx context.Context, stdout io.Reader) error {
@@ -61,7 +69,7 @@ func (o *eventOutput) read(ctx context.Context, stdout io.Reader) error {
 		o.line = from.Number()
 		switch {
 		case errors.Is(err, lines.ErrTooLong):
-			o.refuse(nil, err)
+			o.refuse(line, err)
 		case err != nil:
 			return nil
 		default:
@@ -79,7 +87,10 @@ func (o *eventOutput) read(ctx context.Context, stdout io.Reader) error {
 
 func (o *eventOutput) finish(ctx context.Context, end turns.State) error {
 	o.asks.stop()
-	if more := o.bad - maxNotices; more > 0 {
+	for _, it := range o.order {
+		o.endHalf(it)
+	}
+	if more := o.bad - maxNotices - o.unasked; more > 0 {
 		o.notice(fmt.Sprintf("%d more lines of the agent's output were not understood", more), nil)
 	}
 	if end == turns.Completed {
@@ -121,7 +132,7 @@ func (o *eventOutput) take(ctx context.Context, line []byte) error {
 	case stepEvent:
 		err = o.step(e)
 	case deltaEvent:
-		err = o.delta(e)
+		err = o.delta(e, line)
 	case itemEvent:
 		err = o.item(e)
 	case deleteEvent:
@@ -169,7 +180,7 @@ func (o *eventOutput) ask(ctx context.Context, line []byte, id string, q items.C
 	return nil
 }
 
-func (o *eventOutput) delta(e deltaEvent) error {
+func (o *eventOutput) delta(e deltaEvent, line []byte) error {
 	it := o.known[e.ID]
 	if e.ID == "" {
 		return errors.New("id is missing")
@@ -186,12 +197,26 @@ func (o *eventOutput) delta(e deltaEvent) error {
 	if _, err := items.Next(it.status, it.kind, items.VerbAppend, ""); err != nil {
 		return err
 	}
-	for rest := e.Text; rest != ""; {
+	var asSent jsontext.Value
+	if strings.Contains(e.Text, mend.Replacement) {
+		asSent = textAsSent(line)
+	}
+	var rest string
+	for rest, it.half = mend.Join(it.half, asSent, e.Text); rest != ""; {
 		var piece string
 		piece, rest = cut(rest, maxDelta)
 		o.ops = append(o.ops, items.Append{ItemID: it.id, Text: piece})
 	}
 	return nil
+}
+
+// endHalf says that no delta brings the other half of the character that the last one
+// was cut in.
+func (o *eventOutput) endHalf(it *local) {
+	if it.half != 0 && it.status.Open() {
+		o.ops = append(o.ops, items.Append{ItemID: it.id, Text: mend.Replacement})
+	}
+	it.half = 0
 }
 
 func (o *eventOutput) item(e itemEvent) error {
@@ -226,8 +251,14 @@ func (o *eventOutput) item(e itemEvent) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case content != nil:
+		it.half = 0 // the new text has it
+	case !status.Open():
+		o.endHalf(it)
+	}
 	o.set(it, status)
-	o.ops = append(o.ops, items.Update{ItemID: it.id, Status: e.Status, Content: content})
+	o.ops = append(o.ops, items.Update{ItemID: it.id, Status: e.Status, Content: formatted(content, o.format)})
 	return nil
 }
 
@@ -269,7 +300,7 @@ func (o *eventOutput) create(name, step string, want items.Status, content items
 		o.known[name] = it
 		o.order = append(o.order, it)
 	}
-	o.ops = append(o.ops, items.Create{ItemID: it.id, Step: step, Status: status, Content: content})
+	o.ops = append(o.ops, items.Create{ItemID: it.id, Step: step, Status: status, Content: formatted(content, o.format)})
 	return nil
 }
 
@@ -314,11 +345,20 @@ func (o *eventOutput) makeRoom() {
 	o.order = kept
 }
 
-// refuse makes a notice of a line that was not understood.
+// refuse makes a notice of a line that was not understood, or of the beginning of one. If
+// it was to say how the turn ends, the turn fails: it must not count as completed.
 func (o *eventOutput) refuse(line []byte, why error) {
+	kind := kindOf(line)
+	if kind == "result" && o.ended == nil {
+		o.ended = &resultEvent{State: turns.Failed, Message: fmt.Sprintf(
+			"the agent's result was not understood: %s: %s", shorten(why.Error(), 400), shorten(toText(line[:min(len(line), 2*maxQuote)]), maxQuote))}
+	}
 	o.bad++
 	if o.bad > maxNotices {
-		return
+		if kind != "ask" && kind != "question" || o.unasked >= maxNotices {
+			return
+		}
+		o.unasked++
 	}
 	data, err := json.Marshal(struct {
 		Line int    `json:"line"`

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/strict"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -105,9 +107,19 @@ type answerEvent struct {
 	Answer  jsontext.Value `json:"answer,omitzero"`
 }
 
-// decodeEvent reads one line. The error says what is wrong with it. The
-// returned event is well formed but may not fit earlier events.
+// decodeEvent reads one line, mended if that is needed. The error says what is wrong
+// with it. The returned event is well formed but may not fit earlier events.
 func decodeEvent(line []byte) (any, error) {
+	event, err := decodeAsSent(line)
+	if err != nil {
+		if mended, _ := mend.JSON(line); !bytes.Equal(mended, line) {
+			return decodeAsSent(mended)
+		}
+	}
+	return event, err
+}
+
+func decodeAsSent(line []byte) (any, error) {
 	if depth := nesting(line); depth > maxDepth {
 		return nil, fmt.Errorf("nested %d deep, more than %d", depth, maxDepth)
 	}
@@ -143,6 +155,27 @@ func decodeEvent(line []byte) (any, error) {
 		return decode[resultEvent](line)
 	}
 	return nil, fmt.Errorf("unknown event %q", shorten(*head.Event, 64))
+}
+
+// kindOf is the event that a line is, as far as that can be told of one that cannot be
+// read; "" if it cannot.
+func kindOf(line []byte) (kind string) {
+	for name, value := range mend.Members(bytes.TrimPrefix(line, []byte(mend.ByteOrderMark))) {
+		if name == "event" {
+			_ = json.Unmarshal(value, &kind) // what is no text is no event
+		}
+	}
+	return kind
+}
+
+// textAsSent is the text of a delta with the halves of characters in it.
+func textAsSent(line []byte) jsontext.Value {
+	var d struct {
+		Text jsontext.Value `json:"text"`
+	}
+	line = bytes.TrimPrefix(line, []byte(mend.ByteOrderMark))
+	_ = json.Unmarshal(line, &d, jsontext.AllowInvalidUTF8(true)) // it was read before, mended
+	return d.Text
 }
 
 func decode[T any](line []byte) (event T, err error) {

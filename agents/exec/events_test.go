@@ -42,7 +42,7 @@ type replay struct {
 func (replay) Info() turns.AgentInfo { return turns.AgentInfo{Name: "replay", Kind: Kind} }
 
 func (r replay) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
-	o := newEventOutput(p, &feeder{})
+	o := newEventOutput(p, &feeder{}, items.FormatMarkdown)
 	if err := o.read(ctx, pieces{bytes.NewReader(r.text), r.piece}); err != nil {
 		return turns.Outcome{State: turns.Interrupted}
 	}
@@ -186,51 +186,134 @@ var badLines = map[string]string{
 	`{"event":"message","txt":"a"}`:       `txt: there is no such member`,
 	`{"event":"message","Text":"a"}`:      `Text: there is no such member`,
 	`{"event":"message","event":"delta"}`: "event: the member is there twice",
-	`{"event":"message","text":"` + "\xff" + `"}`:                                               "UTF-8",
-	`{"event":"message","text":"\ud800"}`:                                                       `invalid surrogate pair`,
-	`{"event":"message","id":"old","text":"a"}`:                                                 `already something with id "old"`,
-	`{"event":"message","id":"` + strings.Repeat("i", 257) + `"}`:                               "id is longer than 256 bytes",
-	`{"event":"delta","text":"a"}`:                                                              "id is missing",
-	`{"event":"delta","id":"old","text":"a"}`:                                                   "it has ended as completed",
-	`{"event":"item","id":"x"}`:                                                                 `there is no item "x"`,
-	`{"event":"item"}`:                                                                          "content is missing",
-	`{"event":"item","id":"old","status":"failed"}`:                                             "it has ended as completed",
-	`{"event":"item","id":"open"}`:                                                              "nothing to change",
-	`{"event":"item","id":"open","status":"deleted"}`:                                           `status "deleted" cannot be set`,
-	`{"event":"item","id":"open","status":"great"}`:                                             `status "great" cannot be set`,
-	`{"event":"item","id":"open","content":{"type":"reasoning","text":"a"}}`:                    "is a plan and stays one",
-	`{"event":"delta","id":"open","text":"a"}`:                                                  "it has no text that grows",
-	`{"event":"item","id":"x","status":"pending","content":{"type":"plan","entries":[]}}`:       `status "pending" cannot be set`,
-	`{"event":"item","status":"in_progress","content":{"type":"plan","entries":[]}}`:            "without id cannot be ended",
-	`{"event":"item","id":"x","content":{"type":"plan","entires":[]}}`:                          `content: entires: there is no such member`,
-	`{"event":"item","id":"x","content":{"type":"user_message"}}`:                               "only clients make user messages",
-	`{"event":"item","id":"x","content":{"type":"question","message":"?"}}`:                     `the events "ask" and "question"`,
-	`{"event":"item","id":"x","content":{"type":"usage"}}`:                                      `the event "usage"`,
-	`{"event":"item","id":"x","content":{"type":"poem"}}`:                                       `there is no type "poem"`,
-	`{"event":"item","id":"x","content":{}}`:                                                    "type is missing",
-	`{"event":"item","id":"x","content":7}`:                                                     `content: it must be an object`,
-	`{"event":"item","id":"x","content":{"type":"agent_message","content":[{"type":"image"}]}}`: "content[0].type: it must be output_text",
-	`{"event":"item","id":"x","content":{"type":"extension","native_kind":"k"}}`:                "payload are needed",
+	`{"event":"message","id":"old","text":"a"}`:                                                                                  `already something with id "old"`,
+	`{"event":"message","id":"` + strings.Repeat("i", 257) + `"}`:                                                                "id is longer than 256 bytes",
+	`{"event":"delta","text":"a"}`:                                                                                               "id is missing",
+	`{"event":"delta","id":"old","text":"a"}`:                                                                                    "it has ended as completed",
+	`{"event":"item","id":"x"}`:                                                                                                  `there is no item "x"`,
+	`{"event":"item"}`:                                                                                                           "content is missing",
+	`{"event":"item","id":"old","status":"failed"}`:                                                                              "it has ended as completed",
+	`{"event":"item","id":"open"}`:                                                                                               "nothing to change",
+	`{"event":"item","id":"open","status":"deleted"}`:                                                                            `status "deleted" cannot be set`,
+	`{"event":"item","id":"open","status":"great"}`:                                                                              `status "great" cannot be set`,
+	`{"event":"item","id":"open","content":{"type":"reasoning","text":"a"}}`:                                                     "is a plan and stays one",
+	`{"event":"delta","id":"open","text":"a"}`:                                                                                   "it has no text that grows",
+	`{"event":"item","id":"x","status":"pending","content":{"type":"plan","entries":[]}}`:                                        `status "pending" cannot be set`,
+	`{"event":"item","status":"in_progress","content":{"type":"plan","entries":[]}}`:                                             "without id cannot be ended",
+	`{"event":"item","id":"x","content":{"type":"plan","entires":[]}}`:                                                           `content: entires: there is no such member`,
+	`{"event":"item","id":"x","content":{"type":"user_message"}}`:                                                                "only clients make user messages",
+	`{"event":"item","id":"x","content":{"type":"question","message":"?"}}`:                                                      `the events "ask" and "question"`,
+	`{"event":"item","id":"x","content":{"type":"usage"}}`:                                                                       `the event "usage"`,
+	`{"event":"item","id":"x","content":{"type":"poem"}}`:                                                                        `there is no type "poem"`,
+	`{"event":"item","id":"x","content":{}}`:                                                                                     "type is missing",
+	`{"event":"item","id":"x","content":7}`:                                                                                      `content: it must be an object`,
+	`{"event":"item","id":"x","content":{"type":"agent_message","content":[{"type":"image"}]}}`:                                  "content[0].type: it must be output_text",
+	`{"event":"item","id":"x","content":{"type":"agent_message","format":"html","content":[]}}`:                                  "format: it must be markdown or plain",
+	`{"event":"item","id":"x","content":{"type":"extension","native_kind":"k"}}`:                                                 "payload are needed",
 	`{"event":"item","id":"x","content":{"type":"tool_call","input":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}}`: "nested 42 deep",
-	`{"event":"delete","id":"x"}`:             `there is no item "x"`,
-	`{"event":"delete"}`:                      `there is no item ""`,
-	`{"event":"delete","id":"gone"}`:          "it is deleted",
-	`{"event":"usage","input_tokens":-1}`:     "cannot be negative",
-	`{"event":"usage","input_tokens":1.5}`:    `input_tokens: it must be an integer that fits 64 bits`,
-	`{"event":"ask","id":"q","title":"t"}`:    `questions need input = "json"`,
-	`{"event":"ask","title":"t"}`:             "id is missing",
-	`{"event":"ask","id":"q"}`:                "title is missing",
-	`{"event":"ask","id":"open","title":"t"}`: `already something with id "open"`,
-	`{"event":"ask","id":"q","title":"t","options":[{"option_id":"a","kind":"maybe"}]}`: `options[0].kind "maybe"`,
-	`{"event":"ask","id":"q","title":"t","options":[{"kind":"allow_once"}]}`:            "options[0].option_id is missing",
-	`{"event":"ask","id":"q","title":"t","on_expiry":"allow_always"}`:                   "is the kind of no option",
-	`{"event":"ask","id":"q","title":"t","expires_seconds":-1}`:                         "expires_seconds must be",
-	`{"event":"ask","id":"q","title":"t","expires_seconds":1e300}`:                      "expires_seconds must be",
-	`{"event":"question","id":"q"}`:                                                     "message is missing",
-	`{"event":"question","id":"q","message":"m","schema":{},"url":"u"}`:                 "exclude each other",
-	`{"event":"question","id":"q","message":"m","schema":[]}`:                           "no JSON Schema",
-	`{"event":"result"}`:                       `state "" is neither`,
-	`{"event":"result","state":"interrupted"}`: `state "interrupted" is neither`,
+	`{"event":"delete","id":"x"}`:                                                                                                `there is no item "x"`,
+	`{"event":"delete"}`:                                                                                                         `there is no item ""`,
+	`{"event":"delete","id":"gone"}`:                                                                                             "it is deleted",
+	`{"event":"usage","input_tokens":-1}`:                                                                                        "cannot be negative",
+	`{"event":"usage","input_tokens":1.5}`:                                                                                       `input_tokens: it must be an integer that fits 64 bits`,
+	`{"event":"ask","id":"q","title":"t"}`:                                                                                       `questions need input = "json"`,
+	`{"event":"ask","title":"t"}`:                                                                                                "id is missing",
+	`{"event":"ask","id":"q"}`:                                                                                                   "title is missing",
+	`{"event":"ask","id":"open","title":"t"}`:                                                                                    `already something with id "open"`,
+	`{"event":"ask","id":"q","title":"t","options":[{"option_id":"a","kind":"maybe"}]}`:                                          `options[0].kind "maybe"`,
+	`{"event":"ask","id":"q","title":"t","options":[{"kind":"allow_once"}]}`:                                                     "options[0].option_id is missing",
+	`{"event":"ask","id":"q","title":"t","on_expiry":"allow_always"}`:                                                            "is the kind of no option",
+	`{"event":"ask","id":"q","title":"t","expires_seconds":-1}`:                                                                  "expires_seconds must be",
+	`{"event":"ask","id":"q","title":"t","expires_seconds":1e300}`:                                                               "expires_seconds must be",
+	`{"event":"question","id":"q"}`:                                                                                              "message is missing",
+	`{"event":"question","id":"q","message":"m","schema":{},"url":"u"}`:                                                          "exclude each other",
+	`{"event":"question","id":"q","message":"m","schema":[]}`:                                                                    "no JSON Schema",
+}
+
+// Whatever an agent writes for text is shown, and what JSON has no number for is null.
+func TestMistakesOfEncodersAreMended(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"half of a character":       {`{"event":"message","text":"x \ud83d"}`, `agent_message completed "x �"`},
+		"bytes that are not UTF-8":  {`{"event":"message","text":"x` + "\xff" + `"}`, `agent_message completed "x�"`},
+		"a byte order mark":         {"\ufeff" + `{"event":"message","text":"first line"}`, `agent_message completed "first line"`},
+		"no number":                 {`{"event":"item","content":{"type":"tool_call","title":"T","input":{"loss":[NaN,-Infinity]}}}`, `tool_call completed ""`},
+		"halves over deltas":        {`{"event":"delta","id":"a","text":"good \ud83d"}` + "\n" + `{"event":"delta","id":"a","text":"\ude00 morning"}`, `agent_message completed "good 😀 morning"`},
+		"halves with a mark":        {"\ufeff" + `{"event":"delta","id":"a","text":"\ud83d"}` + "\n\ufeff" + `{"event":"delta","id":"a","text":"\ude00"}`, `agent_message completed "😀"`},
+		"halves of two texts":       {`{"event":"delta","id":"a","text":"1\ud83d"}` + "\n" + `{"event":"delta","id":"b","text":"2\ud83d"}` + "\n" + `{"event":"delta","id":"a","text":"\ude00"}` + "\n" + `{"event":"delta","id":"b","text":"\ude01"}`, "agent_message completed \"1😀\"\nagent_message completed \"2😁\""},
+		"a second half alone":       {`{"event":"delta","id":"a","text":"x"}` + "\n" + `{"event":"delta","id":"a","text":"\ude00"}`, `agent_message completed "x�"`},
+		"the other half never":      {`{"event":"delta","id":"a","text":"x\ud83d"}`, `agent_message completed "x�"`},
+		"another character instead": {`{"event":"delta","id":"a","text":"x\ud83d"}` + "\n" + `{"event":"delta","id":"a","text":"y"}`, `agent_message completed "x�y"`},
+		"ended within a character":  {`{"event":"delta","id":"a","text":"x\ud83d"}` + "\n" + `{"event":"item","id":"a","status":"failed"}`, `agent_message failed "x�"`},
+		"output of a tool":          {`{"event":"item","id":"t","content":{"type":"tool_call","title":"T"}}` + "\n" + `{"event":"delta","id":"t","text":"\ud83d"}`, `tool_call in_progress "�"`},
+		"replaced by a whole text":  {`{"event":"item","id":"r","content":{"type":"reasoning","text":""}}` + "\n" + `{"event":"delta","id":"r","text":"x\ud83d"}` + "\n" + `{"event":"item","id":"r","content":{"type":"reasoning","text":"x😀"}}`, `reasoning completed "x😀"`},
+		"U+FFFD that was written":   {`{"event":"delta","id":"a","text":"�"}` + "\n" + `{"event":"delta","id":"a","text":"\ufffd"}`, `agent_message completed "��"`},
+	} {
+		sink, _ := printed(t, c.text)
+		if got := summary(sink); got != c.want {
+			t.Errorf("%s: made\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+	sink, _ := printed(t, `{"event":"item","content":{"type":"tool_call","title":"T","input":{"loss":NaN}}}`)
+	if c := sink.Items()[0].Content.(items.ToolCall); string(c.Input) != `{"loss":null}` {
+		t.Errorf("%s", c.Input)
+	}
+}
+
+func TestAResultThatIsNotUnderstoodFailsTheTurn(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"event":"result"}`:                                           `state "" is neither`,
+		`{"event":"result","state":"interrupted"}`:                     `state "interrupted" is neither`,
+		`{"event":"result","state":"failed","message":"3 tests`:        `"message":"3 tests`,
+		`{"state":"failed","message":"bad \x","event":"result"}`:       `bad \x`,
+		"\ufeff" + `{"event":"result","state":"failed","why":"tests"}`: `why: there is no such member`,
+		`{"event":"result","state":"failed","state":"failed"}`:         `state: the member is there twice`,
+		`{"event":"result","message":"` + strings.Repeat("x", maxLine): `longer than 4194304 bytes: {"event":"result"`,
+	} {
+		sink, out := printed(t, `{"event":"message","text":"hi"}`+"\n"+line+"\n")
+		if out.State != turns.Failed || out.Failure == nil || !strings.Contains(out.Failure.Message, want) || len(out.Failure.Message) > 1000 {
+			t.Errorf("%.100s: %+v, want %q", line, out, want)
+		}
+		if said := notices(t, sink); len(said) != 1 {
+			t.Errorf("%.100s: notices %q", line, said)
+		}
+	}
+	if _, out := printed(t, `{"event":"result","state":"failed","message":"x \ud83d"}`); out.Failure == nil || out.Failure.Message != "x �" {
+		t.Errorf("mended: %+v", out)
+	}
+	for _, line := range []string{`{"event":"message","text":"result`, `{"event":"message","x":{"event":"result"}}`, `the result`} {
+		if _, out := printed(t, line); out.State == turns.Failed {
+			t.Errorf("%s: %+v", line, out)
+		}
+	}
+	if _, out := printed(t, `{"event":"result","state":"completed"}`+"\n"+`{"event":"result","state":`); out.State != turns.Completed {
+		t.Errorf("after the result: %+v", out)
+	}
+}
+
+// An agent whose question was not understood may wait for the answer: a person is told,
+// whatever else it has printed.
+func TestAQuestionThatIsNotUnderstoodAlwaysHasANotice(t *testing.T) {
+	sink, _ := printed(t, strings.Repeat("log\n", maxNotices+5)+strings.Repeat(`{"event":"ask","id":"q","title":"Delete`+"\n", maxNotices+2))
+	said := notices(t, sink)
+	if len(said) != 2*maxNotices+1 || !strings.HasPrefix(said[maxNotices], "line 26 ") || !strings.HasPrefix(said[2*maxNotices], "7 more lines") {
+		t.Errorf("%d notices: %q", len(said), said)
+	}
+	sink = agenttest.NewSink(t)
+	asked := make(chan items.Content, 1)
+	sink.OnAsk = func(_ context.Context, q items.Content, _ turns.AskOptions) (turns.Answer, error) {
+		asked <- q
+		return turns.Answer{Status: items.StatusCancelled}, nil
+	}
+	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)}, items.FormatMarkdown)
+	if err := o.read(t.Context(), strings.NewReader(`{"event":"ask","id":"q","title":"Delete it? \ud83d"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if q := (<-asked).(items.PermissionRequest); q.Title != "Delete it? �" {
+		t.Errorf("asked %q", q.Title)
+	}
+	if err := o.finish(t.Context(), turns.Completed); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestBadLinesBecomeNoticesAndChangeNothing(t *testing.T) {
@@ -300,7 +383,7 @@ func TestItemsThatAreRememberedAreBounded(t *testing.T) {
 		fmt.Fprintf(&text, `{"event":"message","id":"m%d","text":""}`+"\n", i)
 	}
 	sink := agenttest.NewSink(t)
-	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{})
+	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{}, items.FormatMarkdown)
 	if err := o.read(t.Context(), strings.NewReader(text.String())); err != nil || len(o.known) > maxItems || len(o.order) != len(o.known) {
 		t.Errorf("%v, %d remembered", err, len(o.known))
 	}
@@ -371,7 +454,7 @@ func TestWhatWasSaidBeforeAQuestionIsHandedOverFirst(t *testing.T) {
 		said <- len(sink.Texts(items.KindAgentMessage))
 		return turns.Answer{Status: items.StatusCancelled}, nil
 	}
-	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
+	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)}, items.FormatMarkdown)
 	text := `{"event":"message","text":"before"}` + "\n" + `{"event":"ask","id":"q","title":"t"}` + "\n"
 	if err := o.read(t.Context(), strings.NewReader(text)); err != nil {
 		t.Fatal(err)
@@ -421,7 +504,7 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 		block, _, _ = strings.Cut(block, "```")
 		sink := agenttest.NewSink(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
+		o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)}, items.FormatMarkdown)
 		if err := o.read(ctx, strings.NewReader(block)); err != nil {
 			t.Fatal(err)
 		}

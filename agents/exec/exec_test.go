@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,6 +68,36 @@ func TestExecPassesTheSuite(t *testing.T) {
 			Kind: "exec", Speak: "speak", Hold: "hold", Stop: killAfter + 2*time.Second,
 		})
 	})
+}
+
+// What a command prints is no Markdown unless its configuration, or its event, says so.
+func TestMessagesOfCommandsAreOfTheirFormat(t *testing.T) {
+	const (
+		text   = `printf __init__.py`
+		spoken = `echo '{"event":"message","text":"a"}'; echo '{"event":"delta","id":"m","text":"b"}'
+			echo '{"event":"item","id":"m","content":{"type":"agent_message","content":[{"text":"c"}]}}'
+			echo '{"event":"item","content":{"type":"agent_message","format":"markdown","content":[{"text":"d"}]}}'`
+	)
+	for _, c := range []struct {
+		script, output string
+		format         items.Format
+		want           []items.Format
+	}{
+		{text, OutputText, "", []items.Format{"plain"}},
+		{text, OutputText, items.FormatMarkdown, []items.Format{""}},
+		{spoken, OutputEvents, "", []items.Format{"plain", "plain", "markdown"}},
+		{spoken, OutputEvents, items.FormatMarkdown, []items.Format{"", "", "markdown"}},
+	} {
+		sink, _ := prompt(t, shell(t, c.script, func(cfg *Config) { cfg.Output, cfg.Format = c.output, c.format }), turns.Prompt{}, "")
+		var got []items.Format
+		for _, it := range sink.Items() {
+			m, _ := it.Content.(items.AgentMessage)
+			got = append(got, m.Format)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("output %s, format %q: %q, want %q", c.output, c.format, got, c.want)
+		}
+	}
 }
 
 func TestTextOutputBecomesOneMessageInDeltas(t *testing.T) {
@@ -251,6 +282,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"HOLON_TOKEN is set by": {Command: []string{"a"}, Env: map[string]string{"HOLON_TOKEN": "x"}},
 		`output "xml"`:          {Command: []string{"a"}, Output: "xml"},
 		`input "xml"`:           {Command: []string{"a"}, Input: "xml"},
+		`format "html"`:         {Command: []string{"a"}, Format: "html"},
 		"cannot be negative":    {Command: []string{"a"}, KillAfter: -1},
 		`agent "test": command`: {Command: []string{""}},
 	} {

@@ -289,3 +289,36 @@ func TestRecordsAreThereWhileTheProcessRuns(t *testing.T) {
 		t.Errorf("a process that cannot be recorded got its prompt: %+v, %q", out, said(sink))
 	}
 }
+
+// A name in the configuration may have become that of a command.
+func TestCommandDoesNotBeginAnotherAgentsTurnAfresh(t *testing.T) {
+	resume := agenttest.Message("The server was restarted.")
+	resume.Origin = items.OriginResume
+	sink := agenttest.NewSink(t)
+	out := sink.Run(t.Context(), shell(t, "echo done again"), turns.Prompt{Input: []items.UserMessage{resume, agenttest.Message("do it")}})
+	if out.Cause != turns.CauseServer || len(sink.Items()) != 0 {
+		t.Errorf("%+v, said %q", out, said(sink))
+	}
+}
+
+// A process that waits for a person hears nothing of a stop of the server.
+func TestStopOfTheServerKillsAProcessThatWaitsAtOnce(t *testing.T) {
+	mark := marked(t)
+	a := shell(t, `trap 'echo "{\"event\":\"delta\",\"id\":\"m\",\"text\":\"heard\"}"' TERM; echo '{"event":"ask","id":"q","title":"?","options":[{"option_id":"y","name":"Yes","kind":"allow_once"}]}'; sleep `+mark, patient, events)
+	ctx, stop := context.WithCancelCause(t.Context())
+	sink := agenttest.NewSink(t)
+	sink.OnAsk = func(ctx context.Context, _ items.Content, o turns.AskOptions) (turns.Answer, error) {
+		if o.Resumes {
+			t.Error("a command cannot go on in another process")
+		}
+		stop(turns.ErrServerStops)
+		<-ctx.Done()
+		return turns.Answer{}, turns.ErrPromptOver
+	}
+	began := time.Now()
+	out := sink.Run(ctx, a, turns.Prompt{})
+	if took := time.Since(began); took >= aWhile || out.State != turns.Interrupted || said(sink) != "" {
+		t.Errorf("%+v after %v, said %q", out, took, said(sink))
+	}
+	none(t, mark)
+}

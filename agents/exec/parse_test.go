@@ -53,7 +53,7 @@ func FuzzEvents(f *testing.F) {
 		if summary(one) != summary(two) || first.State != second.State {
 			t.Errorf("whole:\n%s\nin pieces of %d:\n%s", summary(one), int(piece)+1, summary(two))
 		}
-		if n := len(notices(t, one)); n > 2*maxNotices+bytes.Count(text, []byte("notice")) {
+		if n := len(notices(t, one)); n > 3*maxNotices+bytes.Count(text, []byte("notice")) {
 			t.Errorf("%d notices", n)
 		}
 		for _, it := range one.Items() {

@@ -3,8 +3,10 @@ package exec
 import (
 	"fmt"
 	osexec "os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,15 +31,14 @@ type promptEvent struct {
 // stdin is the first input of a prompt's process.
 func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 	if c.Input == InputText {
-		texts := make([]string, len(p.Input))
-		for i, m := range p.Input {
-			texts[i] = m.Text()
-		}
-		text := strings.Join(texts, "\n")
+		text := inWords(p.Input)
 		if !strings.HasSuffix(text, "\n") {
 			text += "\n" // without a final line feed the shell's read fails
 		}
 		return []byte(text), nil
+	}
+	if !utf8.ValidString(dir) {
+		return nil, fmt.Errorf("the name of the working directory %q is not UTF-8, so that the prompt cannot have it; give the thread a cwd, or rename the directory", dir)
 	}
 	line, err := json.Marshal(promptEvent{
 		Event: "prompt", ThreadID: p.ThreadID, TurnID: p.TurnID, Attempt: p.Attempt, PromptIndex: p.Index,
@@ -47,6 +48,31 @@ func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 		return nil, fmt.Errorf("encode the prompt: %w", err)
 	}
 	return append(line, '\n'), nil
+}
+
+// inWords is the input of a command that reads text: a line, or several, for each part.
+func inWords(input []items.UserMessage) string {
+	var words []string
+	for _, m := range input {
+		for _, part := range m.Content {
+			words = append(words, part.Words())
+		}
+	}
+	return strings.Join(words, "\n")
+}
+
+// notTaken names the parts that a command which reads text gets in words; nil = none.
+func (c *Config) notTaken(input []items.UserMessage) (which []string) {
+	names := map[string]string{items.PartImage: "images", items.PartResource: "links"}
+	for _, m := range input {
+		for _, part := range m.Content {
+			if name := names[part.Type]; c.Input == InputText && name != "" && !slices.Contains(which, name) {
+				which = append(which, name)
+			}
+		}
+	}
+	slices.Sort(which)
+	return which
 }
 
 // keepsStdin reports whether answers may follow the prompt on stdin.

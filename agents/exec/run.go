@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -29,6 +31,9 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err := ctx.Err(); err != nil {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 	}
+	if len(p.Input) > 0 && p.Input[0].Origin == items.OriginResume { // the turn is of another agent that had this name
+		return withCause(turns.CauseServer, turns.FailedWith(turns.KindAgentUnavailable, "a command cannot go on with a turn after a restart"))
+	}
 	if !a.enter() {
 		return turns.FailedWith(turns.KindAgentUnavailable, "the server is stopping")
 	}
@@ -46,6 +51,12 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err != nil {
 		return turns.FailedWith(turns.KindAgentFailed, err.Error())
 	}
+	if which := a.cfg.notTaken(p.Input); which != nil {
+		told := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NotTaken(which...)}
+		if err := p.Emit(ctx, told); err != nil { // the sink takes nothing
+			return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+		}
+	}
 	group, err := process.Start(cmd)
 	if err != nil {
 		return withCause(turns.CauseCrash, turns.FailedWith(turns.KindAgentUnavailable, err.Error()))
@@ -62,9 +73,9 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	}
 	r.in = newFeeder(group.Stdin, first, a.cfg.keepsStdin())
 	if a.cfg.Output == OutputEvents {
-		r.out = newEventOutput(p, r.in)
+		r.out = newEventOutput(p, r.in, a.cfg.Format)
 	} else {
-		r.out = &textOutput{p: p}
+		r.out = &textOutput{p: p, format: a.cfg.Format}
 	}
 	return r.oversee(ctx)
 }
@@ -135,6 +146,11 @@ func (r *run) await(ctx context.Context) {
 			read = nil
 		case <-cancelled:
 			cancelled = nil
+			if errors.Is(context.Cause(ctx), turns.ErrServerStops) { // the process is told nothing
+				r.group.Kill()
+				killed = true
+				continue
+			}
 			r.group.Signal(syscall.SIGTERM)
 			timer.Reset(after)
 		case <-timer.C:

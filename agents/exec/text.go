@@ -25,9 +25,10 @@ type output interface {
 
 // textOutput makes one message of the whole output.
 type textOutput struct {
-	p     *turns.Prompt
-	id    string // "" = nothing has been printed
-	runes runes
+	p      *turns.Prompt
+	format items.Format
+	id     string // "" = nothing has been printed
+	runes  runes
 }
 
 func (o *textOutput) read(ctx context.Context, stdout io.Reader) error {
@@ -49,7 +50,7 @@ func (o *textOutput) say(ctx context.Context, text string) error {
 	var ops []items.Op
 	if o.id == "" {
 		o.id = items.NewID()
-		ops = append(ops, items.Create{ItemID: o.id, Content: items.NewAgentMessage("")})
+		ops = append(ops, items.Create{ItemID: o.id, Content: formatted(items.NewAgentMessage(""), o.format)})
 	}
 	return o.p.Emit(ctx, append(ops, items.Append{ItemID: o.id, Text: text})...)
 }

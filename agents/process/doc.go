@@ -1,7 +1,8 @@
 // Package process runs the processes of agents. Each is the leader of its own
 // process group, with pipes of the server, so that all processes it starts can
 // be stopped, killed and reaped. It knows nothing of turns or protocols;
-// agents/exec and agents/acp are its callers.
+// agents/exec and agents/acp are its callers, and bridges/kinds for the programs
+// of bridges.
 //
 //	func Command(command []string, dir string) (*exec.Cmd, error)  // errors are *StartError
 //	func Environment(dir string, set map[string]string, without map[string]bool) []string
@@ -44,11 +45,11 @@
 // commands in other sessions and cannot end them when they are killed. A
 // process that has lost its parents too is killed if Group.Orphans is set and
 // its output is a pipe or a socket; otherwise it may be a daemon that others
-// use, and is left alone. Two more kinds are left alone: a process that its
-// leader started in the few milliseconds before the group was recorded, if the
-// server is killed just then; and one whose leader is dead and that hides or
-// has emptied its environment, since nothing proves that it belongs to the
-// group. These end at the end of their input, or not at all.
+// use, and is left alone, unless Group.Daemons is set. Two more kinds are left
+// alone: a process that its leader started in the few milliseconds before the
+// group was recorded, if the server is killed just then; and one whose leader is
+// dead and that hides or has emptied its environment, since nothing proves that
+// it belongs to the group. These end at the end of their input, or not at all.
 //
 // On systems without /proc a group cannot be distinguished from a later one
 // with the same number, so EndSurvivors ends nothing there: it removes the

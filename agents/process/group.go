@@ -27,6 +27,9 @@ type Group struct {
 	// parent, as long as their output is still a pipe or a socket: these are
 	// commands of a killed agent, not daemons. Set it before Add and End.
 	Orphans bool
+	// Daemons says the same of those whose output is elsewhere: of what the leader
+	// has started nothing is left that has the group's mark in its environment.
+	Daemons bool
 
 	cmd    *exec.Cmd
 	mark   string
@@ -149,8 +152,8 @@ func (g *Group) End() *os.ProcessState {
 	g.mu.Lock()
 	if !g.ended {
 		killAll(g.PID())
-		if g.Orphans {
-			endOrphans(g.mark)
+		if g.Orphans || g.Daemons {
+			endOrphans(g.mark, g.Daemons)
 		}
 		g.ended = true
 		close(g.reap)

@@ -95,7 +95,7 @@ func beLeader(mark, kind string) {
 		up(bare(self("stubborn", mark)))
 	case "left": // a child in its own session
 		up(leaving(self("stubborn", mark)))
-	case "quiet": // the same, and a daemon
+	case "quiet", "quiet too": // the same, and a daemon
 		upQuietly(leaving(self("quiet", mark)))
 	case "starts": // one more for each line of its stdin: a role, and whether it leaves the session
 		signal.Ignore(syscall.SIGTERM)
@@ -200,7 +200,7 @@ func beServer(dir, kind, point string) {
 	cmd := self("leader", os.Args[2], kind)
 	g, err := Start(cmd)
 	must(err)
-	g.Orphans = kind == "left" || kind == "quiet"
+	g.Orphans, g.Daemons = kind == "left" || kind == "quiet", kind == "quiet too"
 	if kind != "retitled" && kind != "disguised" {
 		awaitUp(g) // its family is complete before it is recorded: the hardest case
 	}

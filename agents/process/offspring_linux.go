@@ -26,17 +26,17 @@ func killAll(group int) {
 // endOrphans kills the processes that have the mark, have lost their parents
 // and still write to a pipe or socket, with all their descendants. A killed
 // agent leaves commands that it ran in other sessions in this state; the pipe
-// was the agent's. A daemon writes to no pipe. It returns how many there were.
-// It kills nothing if this process has the mark too: then an agent has started
-// this server.
-func endOrphans(mark string) (n int) {
+// was the agent's. A daemon writes to no pipe: it is killed too if daemons is
+// true. It returns how many there were. It kills nothing if this process has the
+// mark too: then an agent has started this server.
+func endOrphans(mark string, daemons bool) (n int) {
 	if mark == "" || marked(os.Getpid(), mark) {
 		return 0
 	}
 	all := livingProcesses()
 	orphans := map[int]bool{}
 	for pid, k := range all {
-		if writesToPipe(pid) && marked(pid, mark) && !marked(k.parent, mark) {
+		if (daemons || writesToPipe(pid)) && marked(pid, mark) && !marked(k.parent, mark) {
 			orphans[pid] = true
 		}
 	}

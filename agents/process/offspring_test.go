@@ -70,17 +70,20 @@ func TestEndOfAKilledLeaderReachesItsOrphans(t *testing.T) {
 	for _, c := range []struct {
 		kind    string
 		orphans bool
+		daemons bool
 		left    int
 	}{
-		{"left", true, 0},
-		{"left", false, 1}, // was not asked for
-		{"quiet", true, 1}, // a daemon
+		{"left", true, false, 0},
+		{"left", false, false, 1}, // was not asked for
+		{"quiet", true, false, 1}, // a daemon
+		{"quiet", false, true, 0},
+		{"left", false, true, 0},
 	} {
-		t.Run(fmt.Sprint(c.kind, c.orphans), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.kind, c.orphans, c.daemons), func(t *testing.T) {
 			t.Parallel()
 			mark := newMark(t)
 			g := led(t, mark, c.kind)
-			g.Orphans = c.orphans
+			g.Orphans, g.Daemons = c.orphans, c.daemons
 			if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +99,7 @@ func TestEndOfAKilledLeaderReachesItsOrphans(t *testing.T) {
 }
 
 func TestNextStartReachesOrphans(t *testing.T) {
-	for kind, want := range map[string]struct{ ended, left int }{"left": {1, 0}, "quiet": {0, 1}} {
+	for kind, want := range map[string]struct{ ended, left int }{"left": {1, 0}, "quiet": {0, 1}, "quiet too": {1, 0}} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			mark, dir := newMark(t), t.TempDir()

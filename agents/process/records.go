@@ -49,7 +49,8 @@ type record struct {
 	CommandLine string   `json:"command_line_sha256,omitzero"`
 	// Mark is the word that Start put into the environment of the group.
 	Mark    string    `json:"mark"`
-	Orphans bool      `json:"orphans,omitzero"` // as of Group
+	Orphans bool      `json:"orphans,omitzero"` // as of Group, like Daemons
+	Daemons bool      `json:"daemons,omitzero"`
 	Time    time.Time `json:"recorded_at"`
 }
 
@@ -86,7 +87,7 @@ func (r *Records) Add(g *Group, command []string) (remove func(), err error) {
 
 // identify reads what identifies a group that has not ended.
 func identify(g *Group) (record, error) {
-	rec := record{Group: g.PID(), Mark: g.mark, Orphans: g.Orphans, Time: time.Now().UTC().Truncate(time.Millisecond)}
+	rec := record{Group: g.PID(), Mark: g.mark, Orphans: g.Orphans, Daemons: g.Daemons, Time: time.Now().UTC().Truncate(time.Millisecond)}
 	g.mu.Lock() // so that the leader is not reaped meanwhile
 	defer g.mu.Unlock()
 	if g.ended {

@@ -161,12 +161,12 @@ func (s *survivor) isRecorded(boot string, members []member) bool {
 
 // endOrphans ends processes of the group that have left it.
 func (s *survivor) endOrphans(boot string, log *zap.Logger) bool {
-	if !s.Orphans || s.Boot == "" || s.Boot != boot {
+	if !s.Orphans && !s.Daemons || s.Boot == "" || s.Boot != boot {
 		return false
 	}
-	n := endOrphans(s.Mark)
+	n := endOrphans(s.Mark, s.Daemons)
 	if n > 0 {
-		log.Warn("ended what an agent of a server that was killed has left running",
+		log.Warn("ended what a program of a server that was killed has left running",
 			zap.Int("group", s.Group), zap.Int("processes", n), zap.String("command", strings.Join(s.Command, " ")))
 	}
 	return n > 0

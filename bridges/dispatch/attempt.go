@@ -175,43 +175,27 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// waitOf is how long to wait for a target that asks for it.
-func waitOf(r bridges.Result) time.Duration {
-	const unknown = 30 * time.Second
-	if r.RetryAfter <= 0 {
-		return unknown
-	}
-	return min(r.RetryAfter, bridges.MaxWait)
-}
-
 // make makes the attempt, and notes what it says of the target.
 func (a *attempt) make(s *Service, to *outlet) {
 	a.began = s.now()
-	a.result = a.send(s)
+	a.result = s.sender.send(s.sending, to, a.channel, a.delivery.DeliveryID, a.out)
 	a.ended = s.now()
 	s.places.set(to, func(o *outlet) {
 		switch {
 		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
-			o.unhealthy = 0
+			o.unhealthy, o.waits = 0, 0
 		case a.result.Unhealthy:
 			o.unhealthy++
 		}
 		if a.result.Outcome == bridges.Wait {
-			o.heldUntil = a.ended.Add(waitOf(a.result))
+			if !a.began.Before(o.heldUntil) { // else it was under way when the target asked before
+				o.waits++
+			}
+			a.result.RetryAfter = bridges.WaitFor(a.result.RetryAfter, o.waits)
+			o.heldUntil = a.ended.Add(a.result.RetryAfter)
 		}
 	})
 	s.meter.attempt(a.delivery.BridgeID, a.result.Outcome, a.ended.Sub(a.began))
-}
-
-// send calls the channel. A panic in it costs this attempt only.
-func (a *attempt) send(s *Service) (r bridges.Result) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.cfg.Log.Error("a bridge panicked", zap.String("delivery_id", a.delivery.DeliveryID), zap.Any("panic", v), zap.Stack("stack"))
-			r = bridges.Result{Outcome: bridges.Failed, Error: "internal", Arrived: true}
-		}
-	}()
-	return a.channel.Send(s.sending, a.out)
 }
 
 // show notes which messages the slots show now, also after an attempt that failed in

@@ -71,7 +71,7 @@ func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by brid
 	b.row.Store(next)
 	s.places.set(&b.outlet, func(o *outlet) {
 		if o.sends = next.State == bridges.Active; o.sends && method == notify.BridgeResumed {
-			o.unhealthy = 0
+			o.unhealthy, o.waits = 0, 0
 		}
 	})
 	return r, nil
@@ -94,7 +94,9 @@ func (b *bridge) outcome(s *Service, r bridges.Result, now time.Time) error {
 			return b.disable(s, bridges.ReasonGone)
 		}
 	case r.Outcome == bridges.Wait:
-		return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.HeldUntil = notify.TimeOf(now.Add(waitOf(r))) })
+		return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) {
+			next.HeldUntil = notify.TimeOf(now.Add(r.RetryAfter))
+		})
 	case r.Outcome == bridges.Delivered:
 		if len(row.FailedDays) > 0 || !row.HeldUntil.IsZero() && !now.Before(row.HeldUntil.Time) {
 			return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) {

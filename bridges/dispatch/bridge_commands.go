@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -122,6 +123,9 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 		}
 		if was := b.row.Load(); next.Generation != 0 && (next.Server != was.Server || next.APIURL != was.APIURL) {
 			return turns.Invalid("server", turns.ReasonInvalid, "the bridge's secrets would go to another server: create another bridge")
+		}
+		if c.Targets != nil {
+			next.Targets = *c.Targets
 		}
 		if c.OnPause != nil {
 			next.SetOnPause(*c.OnPause, seq)
@@ -260,6 +264,14 @@ func (b *bridge) checkTarget(t bridges.Target) error {
 	return bridges.ErrNoSecret
 }
 
+// allows reports whether a token that is limited to threads may send to a target. What
+// exists keeps its target: it is asked of what begins or changes. A bridge that cannot
+// be opened allows its list.
+func (b *bridge) allows(t bridges.Target) bool {
+	channel := b.channel.Load()
+	return channel != nil && (*channel).Own(t) || slices.Contains(b.row.Load().Targets, t)
+}
+
 // unopened says why a bridge has no channel.
 func (b *bridge) unopened() string {
 	if b.row.Load().Configured {
@@ -346,8 +358,11 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 		return bridges.TestResult{}, bridges.ErrBridgeNotFound
 	}
 	channel := b.channel.Load()
-	if channel == nil {
+	switch {
+	case channel == nil:
 		return bridges.TestResult{Error: b.unopened()}, nil
+	case s.places.stuckOf(&b.outlet) >= maxStuck:
+		return bridges.TestResult{Error: stuckError}, nil
 	}
 	if err := (*channel).CheckTarget(target); err != nil {
 		return bridges.TestResult{}, err
@@ -361,7 +376,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	if err != nil {
 		return bridges.TestResult{}, err
 	}
-	r := (*channel).Send(ctx, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
+	r := s.sender.send(ctx, &b.outlet, *channel, e.DeliveryID, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
 	return bridges.TestResult{
 		Delivered: r.Outcome == bridges.Delivered, Status: r.Status, Error: r.Error, LatencyMs: s.now().Sub(now).Milliseconds(),
 	}, nil

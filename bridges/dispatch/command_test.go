@@ -328,6 +328,97 @@ func TestABacklogIsHeld(t *testing.T) {
 	}
 }
 
+// TestARestartDuringABurstHoldsNothing: what is behind when the server starts has not
+// had the time to deliver. One that does not deliver within a minute is held, as ever.
+func TestARestartDuringABurstHoldsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(20 * time.Millisecond)
+			return bridges.Result{Outcome: bridges.Delivered, Status: 200}
+		})
+		m := w.thread("a")
+		n := 0
+		burst := func(ends int) {
+			for range ends {
+				n++
+				m.Attempt(fmt.Sprint("t", n))
+				m.EndTurn(fmt.Sprint("t", n))
+				if n%50 == 0 {
+					m.Commit()
+				}
+			}
+			m.Commit()
+		}
+		m.At(time.Now())
+		burst(1)
+		time.Sleep(time.Second)
+		burst(bridges.MaxBacklog + 300)
+		time.Sleep(time.Second)
+		if v := w.view("s"); v.State != bridges.Active || v.Pending < bridges.MaxBacklog/2 {
+			t.Fatalf("it does not deliver a burst: %s, %d wait", v.State, v.Pending)
+		}
+		for range 3 {
+			w.restart()
+			burst(100)
+			time.Sleep(time.Second)
+			if v := w.view("s"); v.State != bridges.Active {
+				t.Fatalf("after a restart it is %s: %s", v.State, v.Reason)
+			}
+		}
+		time.Sleep(time.Hour)
+		if v := w.view("s"); v.State != bridges.Active || v.Pending != 0 {
+			t.Fatalf("%+v", v)
+		}
+		got := map[string]bool{}
+		w.target.mu.Lock()
+		for _, a := range w.target.got {
+			got[a.deliveryID] = true
+		}
+		w.target.mu.Unlock()
+		wantCount(t, "delivered", len(got), n)
+
+		w.target.set(failing)
+		w.restart()
+		time.Sleep(time.Minute)
+		m.At(time.Now())
+		burst(bridges.MaxBacklog + 100)
+		time.Sleep(time.Second)
+		if v := w.view("s"); v.State != bridges.Held {
+			t.Errorf("after the first minute it is %s", v.State)
+		}
+	})
+}
+
+// TestABacklogOfTheFirstMinuteIsJudgedAfterIt: it is spared, not forgotten.
+func TestABacklogOfTheFirstMinuteIsJudgedAfterIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(failing)
+		m := w.thread("a")
+		w.restart()
+		m.At(time.Now())
+		for n := range bridges.MaxBacklog + 100 {
+			m.Attempt(fmt.Sprint("t", n))
+			m.EndTurn(fmt.Sprint("t", n))
+			if n%50 == 0 {
+				m.Commit()
+			}
+		}
+		m.Commit()
+		time.Sleep(50 * time.Second)
+		if v := w.view("s"); v.State != bridges.Active {
+			t.Fatalf("in the first minute it is %s", v.State)
+		}
+		time.Sleep(20 * time.Second)
+		if v := w.view("s"); v.State != bridges.Held || v.Reason != bridges.ReasonBacklog {
+			t.Errorf("after the first minute it is %s: %s", v.State, v.Reason)
+		}
+	})
+}
+
 // TestOldEventsAreHeld: who sleeps for more than a week is asked first.
 func TestOldEventsAreHeld(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

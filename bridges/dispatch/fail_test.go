@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,6 +159,80 @@ func TestWaitCostsNoAttempt(t *testing.T) {
 		d, _, _ := w.s.Delivery(context.Background(), bridges.DeliveryID("s", 6))
 		if d.Attempts != 1 || before > 2 {
 			t.Errorf("%d attempts, %d sent before: %+v", d.Attempts, before, d.Tries)
+		}
+	})
+}
+
+// TestATargetThatAlwaysAsksToWaitIsAskedLessOften, however short the wait that it asks
+// for; after a delivery it begins anew.
+func TestATargetThatAlwaysAsksToWaitIsAskedLessOften(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		var at []time.Time
+		waits := func(*bridges.Outgoing, int) bridges.Result {
+			at = append(at, time.Now())
+			return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Second}
+		}
+		gaps := func() string {
+			synctest.Wait()
+			var list []string
+			for i := 1; i < len(at); i++ {
+				list = append(list, fmt.Sprint(at[i].Sub(at[i-1])))
+			}
+			at = nil
+			return strings.Join(list, " ")
+		}
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		for i := range 2 {
+			w.target.set(waits)
+			id := fmt.Sprint("t", i)
+			turn(m, id)
+			end(m, id)
+			time.Sleep(time.Hour)
+			want(t, "waits", gaps(), "1s 2s 4s 8s 16s 32s 1m4s 2m8s 4m16s 8m32s 10m0s 10m0s 10m0s 10m0s")
+			if b, _, err := w.s.Bridge("b"); err != nil || time.Until(b.HeldUntil.Time) > 10*time.Minute || !b.HeldUntil.After(time.Now()) {
+				t.Errorf("%v, %v", b.HeldUntil, err)
+			}
+			w.target.set(nil)
+			time.Sleep(10 * time.Minute)
+			want(t, "then", w.deliveries("s")[len(w.deliveries("s"))-9:], "delivered")
+		}
+		// Who resumes the bridge wants to try again.
+		w.target.set(waits)
+		turn(m, "t2")
+		end(m, "t2")
+		time.Sleep(time.Minute)
+		gaps()
+		if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.s.BridgeResume(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		want(t, "after resume", gaps(), "1s 2s")
+	})
+}
+
+// TestWaitsOfOneMomentCountOnce: eight attempts that were under way together are told
+// to wait once.
+func TestWaitsOfOneMomentCountOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		for i := range maxBridgePlaces {
+			w.subscribe(fmt.Sprint("s", i), "b", "")
+		}
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(time.Second)
+			return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: 3 * time.Second}
+		})
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		time.Sleep(2 * time.Second)
+		if b, _, err := w.s.Bridge("b"); err != nil || time.Until(b.HeldUntil.Time) > 3*time.Second {
+			t.Errorf("it waits for %v, %v", time.Until(b.HeldUntil.Time), err)
 		}
 	})
 }

@@ -40,7 +40,9 @@ type lane struct {
 	pace      int                 // how many attempts the next round has at most
 	caughtUp  int64               // nothing is sent before the follower has passed it
 	delivered time.Time           // when something was delivered last; zero: not since the start
+	atStart   bool                // the server has found it when it started
 	throttled bool                // the follower is held until there is room
+	spared    bool                // it would be held for its backlog if the start were not recent: it is judged again
 	ofTurns   bool                // there may be deliveries of turns, which markers may concern
 	timer     *time.Timer         // for the next attempt
 	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
@@ -72,7 +74,8 @@ func (l *lane) position() int64 { return max(l.moved, l.follower.Status().Positi
 
 // due returns up to n deliveries whose attempts are due and may be made one after the
 // other if each is delivered; none with the wait until one is due, 0 if none will be.
-// It passes over those of the round. l.mu is held.
+// It passes over those of the round, and over those whose last Send is stuck: nobody
+// knows when they are due, so other turns do not wait for them. l.mu is held.
 func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Duration) {
 	strict := l.sub.Order == bridges.OrderStrict
 	var blocked map[string]bool
@@ -89,18 +92,18 @@ func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Du
 			sent = append(sent, d.TurnID)
 			continue
 		}
-		in := d.NextAttemptAt.Sub(now)
-		if d.State == bridges.StatePending && in <= 0 {
+		in, stuck := d.NextAttemptAt.Sub(now), l.s.sender.isStuck(d.DeliveryID)
+		if d.State == bridges.StatePending && in <= 0 && !stuck {
 			if list = append(list, d); len(list) >= n {
 				return list, 0
 			}
 			sent = append(sent, d.TurnID)
 			continue
 		}
-		if d.State == bridges.StatePending && (wait == 0 || in < wait) {
+		if d.State == bridges.StatePending && !stuck && (wait == 0 || in < wait) {
 			wait = in
 		}
-		if strict || !d.Aside() {
+		if strict || !d.Aside() && !stuck {
 			return list, wait
 		}
 		if blocked == nil {
@@ -121,13 +124,21 @@ func (l *lane) ready() bool {
 func (l *lane) kick() {
 	active := l.sub.State == bridges.Active
 	var look time.Duration // when it looks again although nothing is due; 0 = not
-	if l.throttled && active && len(l.open) < bridges.MaxBacklog/2 {
+	recent := l.s.start.recentFor(l.s.now())
+	switch {
+	case !l.throttled || !active:
+	case l.spared && recent <= 0:
+		l.spared, l.throttled = false, false
+		l.follower.Release() // what waits is judged as ever
+	case len(l.open) < bridges.MaxBacklog/2:
 		if l.s.open.Load() < bridges.MaxOpen {
 			l.throttled = false
 			l.follower.Release()
 		} else {
 			look = time.Second // other lanes make room, and do not say so
 		}
+	case l.spared:
+		look = recent
 	}
 	if l.caughtUp != 0 && l.position() >= l.caughtUp {
 		l.caughtUp = 0

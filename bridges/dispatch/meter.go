@@ -94,6 +94,7 @@ type BridgeStats struct {
 	Mismatches    int
 	OldestPending time.Duration // age of the oldest delivery that is not settled
 	InFlight      int
+	Stuck         int // attempts that did not return in time, and have not since
 }
 
 // AttemptStats are the attempts of one bridge with one outcome.
@@ -119,7 +120,7 @@ func (s *Service) Stats() (out Stats) {
 	byID := map[string]*BridgeStats{}
 	s.known.mu.RLock()
 	for id, b := range s.known.bridges {
-		byID[id] = &BridgeStats{BridgeID: id, State: b.row.Load().State}
+		byID[id] = &BridgeStats{BridgeID: id, State: b.row.Load().State, Stuck: s.places.stuckOf(&b.outlet)}
 	}
 	s.known.mu.RUnlock()
 	for _, l := range s.known.all() {

@@ -28,7 +28,9 @@ type audit struct {
 	choices  map[string][]choice // by subscription: what it chooses from which seq on
 	gaps     map[string][]bridges.DropGap
 	pauses   map[string]bool   // bridges that are paused
-	sending  map[string]int    // by subscription: attempts under way
+	sending  map[string]int    // by subscription: attempts under way that are waited for
+	inside   map[string]int    // by delivery: attempts that have not returned
+	stuck    map[string]bool   // deliveries whose last attempt did not return in time
 	bodies   map[string]string // by delivery: what was sent
 	failures []string
 	life     int
@@ -66,7 +68,7 @@ func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
 		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{},
-		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, bodies: map[string]string{}, counts: map[string]int{},
+		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[string]int{}, stuck: map[string]bool{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
 	return a
@@ -319,7 +321,7 @@ func (a *audit) mayCome(row *auditRow, together map[*auditRow]bool) *auditRow {
 			if other.TurnID == row.TurnID {
 				return other
 			}
-		case other.State == bridges.StateMismatch || other.Attempts >= 4:
+		case other.State == bridges.StateMismatch || other.Attempts >= 4 || a.stuck[other.DeliveryID]:
 			waits[other.TurnID] = true
 		default:
 			return other
@@ -449,25 +451,39 @@ func (a *audit) answered(o *bridges.Outgoing, outcome bridges.Outcome) {
 	}
 }
 
-// sent looks at an attempt that the target sees. ended says that it is over.
-func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
+// sent looks at an attempt that the target sees. notWaitedFor says that it did not
+// return in time, ended that it has returned.
+func (a *audit) sent(to channel, o *bridges.Outgoing) (notWaitedFor, ended func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id, subscription := o.Envelope().DeliveryID, o.Envelope().Data.SubscriptionID
 	key := modelKey{subscription, o.Envelope().Seq}
-	row, life := a.rows[key], a.life
-	ended = func() {
+	row, life, waitedFor := a.rows[key], a.life, true
+	leave := func(inside bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.life == life {
+		if a.life != life {
+			return
+		}
+		if waitedFor {
 			a.sending[subscription]--
 		}
+		if waitedFor = false; inside {
+			a.stuck[id] = true // until the next attempt: the dispatcher learns a moment later that it has returned
+		} else {
+			a.inside[id]--
+		}
 	}
+	notWaitedFor, ended = func() { leave(true) }, func() { leave(false) }
 	a.sending[subscription]++
+	a.inside[id]++
+	delete(a.stuck, id)
 	switch {
 	case row == nil || id != bridges.DeliveryID(key.sub, key.seq):
 		a.fail("P3: %s was sent, which is no delivery", id)
-		return ended
+		return notWaitedFor, ended
+	case a.inside[id] > 1:
+		a.fail("P2: %s was sent while its attempt before had not returned", id)
 	case a.sending[subscription] > 1:
 		a.fail("P2: %s was sent while another delivery of its subscription was under way", id)
 	case row.sent >= row.begunTimes:
@@ -497,5 +513,5 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	if ofDelivery(e.method) && !named {
 		a.fail("P6: %s was sent, which is about %s", id, e.method)
 	}
-	return ended
+	return notWaitedFor, ended
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/items"
@@ -80,6 +81,28 @@ func (c *renaming) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result
 	return c.Channel.Send(ctx, &next)
 }
 
+// impatient is a channel that answers although its attempt goes on.
+type impatient struct{ bridges.Channel }
+
+// Send implements bridges.Channel.
+func (c impatient) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
+	answer := make(chan bridges.Result, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				answer <- bridges.Result{Outcome: bridges.Failed, Error: "internal", Arrived: true}
+			}
+		}()
+		answer <- c.Channel.Send(ctx, o)
+	}()
+	select {
+	case r := <-answer:
+		return r
+	case <-time.After(c.Timeout() + lateness):
+		return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+	}
+}
+
 // decidesOnce is a build whose decisions look at tries and questions once: what was read
 // for the first decision counts for all later ones, and no transaction looks again.
 func decidesOnce() *modelBuild {
@@ -139,6 +162,9 @@ func TestRandomDeliveriesCatchBrokenBuilds(t *testing.T) {
 			return &modelBuild{channel: func(c bridges.Channel) bridges.Channel { return &renaming{Channel: c, tries: map[string]int{}} }}
 		}, "was sent as"},
 		"the decision is not taken anew": {decidesOnce, "P4: an attempt of"},
+		"a second attempt begins before the first has returned": {func() *modelBuild {
+			return &modelBuild{channel: func(c bridges.Channel) bridges.Channel { return impatient{c} }}
+		}, "had not returned"},
 		"a dead delivery blocks the others": {func() *modelBuild {
 			return storing(func(u *ledger.Unit) error {
 				for _, row := range u.Rows {

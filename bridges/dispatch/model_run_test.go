@@ -134,10 +134,11 @@ func (r *modelRun) insist(do func() error) {
 
 // arm is called with the parts of each life before it begins.
 func (r *modelRun) arm(cfg *Config) {
+	r.r.release()
 	r.a.mu.Lock()
 	defer r.a.mu.Unlock()
 	r.a.life++
-	r.a.sending = map[string]int{}
+	r.a.sending, r.a.inside, r.a.stuck = map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, row := range r.a.rows {
 		row.perhaps = row.perhaps || row.begunTimes > row.sent
 		row.begunTimes = row.sent // what has begun before is made no more
@@ -168,6 +169,8 @@ func (r *modelRun) arm(cfg *Config) {
 
 func (r *modelRun) close() {
 	r.commands.Wait()
+	r.w.stop()
+	r.r.release()
 	r.w.close()
 }
 
@@ -200,6 +203,7 @@ func (r *modelRun) heal() {
 	r.r.mu.Lock()
 	r.r.healed, r.r.killAt = true, 0
 	r.r.mu.Unlock()
+	r.r.release()
 	r.w.life.mu.Lock()
 	r.w.life.crashAt = 0
 	r.w.life.mu.Unlock()

@@ -28,6 +28,7 @@ type receiver struct {
 	killAt   int // the program dies at the answer with this number; 0 = it does not
 	kill     func()
 	answered map[string]int // by what the target did
+	released chan struct{}  // closed when attempts that are stuck return
 }
 
 // gotten is a delivery that was received once.
@@ -45,7 +46,15 @@ type post struct {
 }
 
 func newReceiver(seed uint64, bad int) *receiver {
-	return &receiver{seed: seed, bad: bad, tries: map[string]int{}, times: map[string]int{}, answered: map[string]int{}}
+	return &receiver{seed: seed, bad: bad, tries: map[string]int{}, times: map[string]int{}, answered: map[string]int{}, released: make(chan struct{})}
+}
+
+// release lets attempts return that are stuck: the program has ended, or all is well.
+func (r *receiver) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.released)
+	r.released = make(chan struct{})
 }
 
 // channel is a bridge's way to the receiver.
@@ -70,30 +79,33 @@ type conduct struct {
 	reads  bool // it receives the delivery
 	takes  time.Duration
 	result bridges.Result
+	stuck  bool // it does not return
 }
 
 var (
-	conductGood = conduct{"delivered", true, 0, bridges.Result{Outcome: bridges.Delivered, Status: 200}}
+	conductGood = conduct{name: "delivered", reads: true, result: bridges.Result{Outcome: bridges.Delivered, Status: 200}}
 	// conductsBad are the others. What was not answered may have arrived.
 	conductsBad = []conduct{
-		{"slow bytes", true, 14 * time.Second, bridges.Result{Outcome: bridges.Delivered, Status: 200}},
-		{"a body without end", true, time.Second, bridges.Result{Outcome: bridges.Delivered, Status: 200}},
-		{"connection refused", false, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}},
-		{"reset before reading", false, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}},
-		{"reset after reading", true, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}},
-		{"lost answer", true, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}},
-		{"timeout", false, 20 * time.Second, bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}},
-		{"timeout after reading", true, 20 * time.Second, bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}},
-		{"500", false, 0, bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true, Arrived: true}},
-		{"500 after reading", true, 0, bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true, Arrived: true}},
-		{"301", false, 0, bridges.Result{Outcome: bridges.Failed, Status: 301, Error: "status 301"}},
-		{"404", false, 0, bridges.Result{Outcome: bridges.Refused, Status: 404, Error: "status 404"}},
-		{"429", false, 0, bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: 11 * time.Second}},
-		{"not now", false, 0, bridges.Result{Outcome: bridges.Wait, Status: 75, Error: "exit 75"}},
-		{"panic", true, 0, bridges.Result{}},
+		{"slow bytes", true, 14 * time.Second, bridges.Result{Outcome: bridges.Delivered, Status: 200}, false},
+		{"a body without end", true, time.Second, bridges.Result{Outcome: bridges.Delivered, Status: 200}, false},
+		{"connection refused", false, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}, false},
+		{"reset before reading", false, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}, false},
+		{"reset after reading", true, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}, false},
+		{"lost answer", true, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Unhealthy: true, Arrived: true}, false},
+		{"timeout", false, 20 * time.Second, bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}, false},
+		{"timeout after reading", true, 20 * time.Second, bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}, false},
+		{"500", false, 0, bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true, Arrived: true}, false},
+		{"500 after reading", true, 0, bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true, Arrived: true}, false},
+		{"301", false, 0, bridges.Result{Outcome: bridges.Failed, Status: 301, Error: "status 301"}, false},
+		{"404", false, 0, bridges.Result{Outcome: bridges.Refused, Status: 404, Error: "status 404"}, false},
+		{"429", false, 0, bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: 11 * time.Second}, false},
+		{"not now", false, 0, bridges.Result{Outcome: bridges.Wait, Status: 75, Error: "exit 75"}, false},
+		{"panic", true, 0, bridges.Result{}, false},
+		{"stuck", false, 0, bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}, true},
+		{"stuck after reading", true, 0, bridges.Result{Outcome: bridges.Delivered, Status: 200}, true},
 	}
-	conductPoison = conduct{"422", false, 0, bridges.Result{Outcome: bridges.Refused, Status: 422, Error: "status 422"}}
-	conductGone   = conduct{"410", false, 0, bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}}
+	conductPoison = conduct{name: "422", result: bridges.Result{Outcome: bridges.Refused, Status: 422, Error: "status 422"}}
+	conductGone   = conduct{name: "410", result: bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}}
 )
 
 // conductOf draws what happens at the n-th attempt of a delivery.
@@ -119,7 +131,7 @@ func (r *receiver) conductOf(id string, n int) conduct {
 }
 
 func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) bridges.Result {
-	ended := r.a.sent(to, o)
+	notWaitedFor, ended := r.a.sent(to, o)
 	defer ended()
 	id := o.Envelope().DeliveryID
 	r.mu.Lock()
@@ -128,6 +140,7 @@ func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) br
 	how := r.conductOf(id, r.tries[id])
 	r.answered[how.name]++
 	dies := r.sends == r.killAt
+	released := r.released
 	r.mu.Unlock()
 	if dies && o.Arrived {
 		r.die() // before it is read
@@ -147,6 +160,18 @@ func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) br
 	}
 	if how.name == "panic" {
 		panic("a kind is broken")
+	}
+	if how.stuck {
+		select {
+		case <-released:
+		case <-ctx.Done():
+			<-released
+			return how.result
+		case <-time.After(to.Timeout() + lateness - time.Nanosecond):
+			notWaitedFor()
+			<-released
+			return how.result
+		}
 	}
 	r.a.answered(o, how.result.Outcome)
 	return how.result

@@ -97,7 +97,7 @@ func (o opening) configure(id string, c Configured) error {
 	case !row.Configured:
 		return errors.New("a bridge of this name was created by a client: use another name, or delete that one")
 	case row.State == bridges.Disabled && row.Reason == bridges.ReasonNotConfigured:
-	case row.Kind == c.Bridge.Kind && row.Settings == c.Bridge.Settings && row.OnPause == c.Bridge.OnPause && row.SecretHint == c.Bridge.SecretHint:
+	case row.Kind == c.Bridge.Kind && row.Settings.Equal(c.Bridge.Settings) && row.OnPause == c.Bridge.OnPause && row.SecretHint == c.Bridge.SecretHint:
 		return nil
 	}
 	return b.change(s, notify.BridgeUpdated, bridges.ByServer, func(next *bridges.Bridge, seq int64, at notify.Time) {

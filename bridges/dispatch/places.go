@@ -37,7 +37,9 @@ type places struct {
 type outlet struct {
 	sends     bool      // its state is active
 	heldUntil time.Time // the target has asked to wait
+	waits     int       // how often it has asked for that since something was delivered
 	unhealthy int       // failures of the target in a row
+	stuck     int       // Sends that do not return; they have no place
 	used      int
 	waiting   []*lane
 	in        queue
@@ -118,11 +120,18 @@ func (p *places) open(l *lane) bool {
 
 // sends reports whether anything is sent through a bridge now. p.mu is held.
 func (p *places) sends(o *outlet) bool {
-	return !p.stopped && o.sends && !p.now().Before(o.heldUntil)
+	return !p.stopped && o.sends && o.stuck < maxStuck && !p.now().Before(o.heldUntil)
 }
 
 // may reports whether a bridge that delivers may go on. p.mu is held.
 func (p *places) may(o *outlet) bool { return p.sends(o) && !o.fails() }
+
+// stuckOf is how many Sends of a bridge do not return.
+func (p *places) stuckOf(o *outlet) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return o.stuck
+}
 
 // left is called when a lane that had a place is done with all that followed.
 func (p *places) left() { p.work.Done() }

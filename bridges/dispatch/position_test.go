@@ -2,12 +2,15 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // TestWhatWasTakenIsNotTakenAgain: between the commit of a batch and the moment at
@@ -54,4 +57,42 @@ func TestWhatWasTakenIsNotTakenAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSeqOfAReadIsNeverAhead: readers see a commit a moment before it is published. What they
+// have returned then is a place where a subscription may begin or continue.
+func TestSeqOfAReadIsNeverAhead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		first := ends(m, "t1")
+		want(t, "before", w.target.take(), fmt.Sprint("turn.completed ", first))
+		m.At(time.Now())
+		m.Create("", "item_a", items.StatusCompleted, items.NewNotice("info", "x"))
+		u := m.Unit()
+		errs := make(chan error, 2)
+		persisttest.SettleAtItem(t, u, func() {
+			latest := w.store.Tail().Head() + int64(len(u.Drafts))
+			go func() {
+				_, err := w.s.SubscriptionReset(background, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &latest, Reason: "it was read"})
+				errs <- err
+				_, err = w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "new", BridgeID: "b", From: &bridges.From{Seq: &latest}})
+				errs <- err
+			}()
+			synctest.Wait() // both are refused, or wait for the store
+		})
+		r, err := w.store.Append(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Took(u, r)
+		for range 2 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		second := ends(m, "t2")
+		want(t, "what follows", w.target.take(), fmt.Sprintf("turn.completed %d, turn.completed %d", second, second))
+	})
 }

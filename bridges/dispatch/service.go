@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Secrets keeps the secrets of bridges outside of the database; *secrets.Store
@@ -39,8 +40,11 @@ type Config struct {
 	Events    notify.Log
 	Followers *follow.Dispatcher
 	LogID     string
-	Head      func() int64 // the newest seq of the log
-	Secrets   Secrets
+	Head      func() int64 // the newest seq that was published
+	// Position says where the log ends for its readers, who see a commit a moment before it is
+	// published: a seq that a client gives is checked against it.
+	Position func(context.Context) (turns.Position, error)
+	Secrets  Secrets
 	// Open makes the channel of a bridge. previous are the secrets before a
 	// rotation; nil = none count any more. Its error is a *turns.InvalidError.
 	Open       func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
@@ -71,15 +75,31 @@ type Service struct {
 	open   atomic.Int64  // deliveries that are not settled, of all lanes
 	bodies atomic.Int64  // bytes of their bodies that are in memory
 	tests  chan struct{} // one for each bridge/test that runs
+	start  start
 
 	// changing is held by commands that make or end bridges and subscriptions.
 	changing sync.Mutex
 
-	known registry
-	vault vault
+	known  registry
+	sender sender
+	vault  vault
 
 	sending context.Context // of attempts; ends when they are cut
 	cut     context.CancelFunc
+}
+
+// start is when Run began. Its methods may be called from many goroutines.
+type start struct{ at atomic.Int64 } // in nanoseconds; 0 = it has not
+
+func (s *start) begin(now time.Time) { s.at.Store(now.UnixNano()) }
+
+// recentFor is what is left of the first minute; it is not above 0 when that is over.
+func (s *start) recentFor(now time.Time) time.Duration {
+	at := s.at.Load()
+	if at == 0 {
+		return time.Minute
+	}
+	return time.Minute - now.Sub(time.Unix(0, at))
 }
 
 // Open reads what exists, compares it with the configuration, and adds the
@@ -103,6 +123,16 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
+	s.sender = sender{places: &s.places, log: cfg.Log, now: cfg.Now, stuck: map[string]bool{}, wake: func(deliveryID string) {
+		subscription, _, _ := bridges.ParseDeliveryID(deliveryID)
+		if l := s.known.lane(subscription); l != nil { // else it is of a test, or deleted
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if s.sending.Err() == nil { // after a stop nothing begins
+				l.kick()
+			}
+		}
+	}}
 	var subs []*bridges.Subscription
 	if err := cfg.Read(ctx, func(tx ledger.Reader) error {
 		if err := tx.Scan(ledger.Range{Index: bridges.BridgeByID}, func(v ledger.Values) error {
@@ -128,20 +158,21 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	for _, sub := range subs {
-		if err := s.openLane(ctx, sub); err != nil {
+		if err := s.openLane(ctx, sub, true); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// openLane reads what a subscription has open, and follows the log for it.
-func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error {
+// openLane reads what a subscription has open, and follows the log for it. atStart says
+// that the subscription is from before the start.
+func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription, atStart bool) error {
 	b := s.known.bridge(sub.BridgeID)
 	if b == nil {
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
-	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head()}
+	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head(), atStart: atStart}
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}
@@ -194,8 +225,10 @@ func (s *Service) now() time.Time { return s.cfg.Now() }
 
 // Run sends until ctx is done. Attempts under way then get Config.Drain, and are
 // cut after it; what they may have done is known at the next start. The store must
-// still run. Run returns nil when all its goroutines have ended.
+// still run. Run returns nil when all its goroutines have ended, except those of
+// attempts that do not return: they change nothing any more.
 func (s *Service) Run(ctx context.Context) error {
+	s.start.begin(s.now())
 	s.places.begin()
 	for _, l := range s.known.all() {
 		l.mu.Lock()

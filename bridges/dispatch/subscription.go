@@ -19,7 +19,7 @@ import (
 
 // SubscriptionCreate makes a subscription, or returns the one with this id. Errors:
 // *turns.InvalidError, bridges.ErrBridgeNotFound, bridges.ErrMoved,
-// bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound, and bridges.ErrNoSecret
+// bridges.ErrTooMany, bridges.ErrAhead, bridges.ErrTarget, threads.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
 	if err := s.lockToCreate(ctx, c.SubscriptionID); err != nil {
@@ -49,6 +49,9 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		case old != nil && old.State != bridges.Deleted:
 			view, err := s.view(ctx, old)
 			return u, bridges.SubscriptionResult{Subscription: view, Created: new(bool)}, err
+		}
+		if c.Limited && !b.allows(c.Target) {
+			return u, bridges.SubscriptionResult{}, bridges.ErrTarget
 		}
 		s.known.mu.RLock()
 		many := len(s.known.lanes) >= bridges.MaxSubscriptions
@@ -92,7 +95,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		return r, err
 	}
 	// The change is durable: whether the client waits for the answer no longer matters.
-	if err := s.openLane(context.WithoutCancel(ctx), next); err != nil {
+	if err := s.openLane(context.WithoutCancel(ctx), next, false); err != nil {
 		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
 		return r, nil // it is durable
 	}
@@ -131,7 +134,11 @@ func cursorName(sub *bridges.Subscription) cursors.Name {
 // place reads the subscription of this id, nil if there is none, and after which seq
 // a new one begins.
 func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old *bridges.Subscription, after int64, err error) {
-	head := s.cfg.Head()
+	at, err := s.cfg.Position(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	head := at.Latest
 	err = s.cfg.Read(ctx, func(tx ledger.Reader) error {
 		v, err := tx.Get(bridges.SubscriptionByID, c.SubscriptionID)
 		if err != nil {
@@ -263,12 +270,15 @@ func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherw
 }
 
 // SubscriptionUpdate changes what a subscription chooses from now on. Errors:
-// bridges.ErrSubscriptionNotFound.
+// bridges.ErrSubscriptionNotFound, bridges.ErrTarget, *turns.InvalidError.
 func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
 	var old *follow.Lane
 	var name string
 	r, err := s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionUpdated,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			if c.Limited && !l.bridge.allows(next.Target) {
+				return nil, false, bridges.ErrTarget
+			}
 			if c.On != nil {
 				next.On = *c.On
 			}
@@ -343,8 +353,12 @@ func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscr
 // has sent since is sent again with the same ids. Errors:
 // bridges.ErrSubscriptionNotFound, bridges.ErrAhead.
 func (s *Service) SubscriptionReset(ctx context.Context, c bridges.ResetSubscription) (bridges.SubscriptionResult, error) {
-	if *c.ToSeq > s.cfg.Head() {
-		return bridges.SubscriptionResult{}, bridges.ErrAhead
+	at, err := s.cfg.Position(ctx)
+	if err == nil && *c.ToSeq > at.Latest {
+		err = bridges.ErrAhead
+	}
+	if err != nil {
+		return bridges.SubscriptionResult{}, err
 	}
 	return s.moveTo(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionReset, *c.ToSeq, c.Reason,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor {

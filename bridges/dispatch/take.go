@@ -185,7 +185,8 @@ func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 }
 
 // room holds the lane if too much waits. While its bridge delivers, it continues when there
-// is room; otherwise a client decides.
+// is room; otherwise a client decides. Of a lane that a start has found nobody knows in
+// the first minute whether its bridge delivers.
 func (l *lane) room(list []*taken) error {
 	now, last := l.s.now(), list[len(list)-1].chosen
 	if last.Seq > l.sub.AcceptedThrough {
@@ -193,7 +194,9 @@ func (l *lane) room(list []*taken) error {
 		for _, t := range list {
 			old = old || t.chosen.Seq > l.sub.AcceptedThrough && !t.chosen.Marker && t.failed == nil && now.Sub(t.chosen.Header.Timestamp.Time) > bridges.MaxBacklogAge
 		}
-		if delivers := now.Sub(l.delivered) < time.Minute; old || len(l.open)+len(list) > bridges.MaxBacklog && !delivers {
+		many := len(l.open)+len(list) > bridges.MaxBacklog && now.Sub(l.delivered) >= time.Minute
+		l.spared = many && l.atStart && l.s.start.recentFor(now) > 0
+		if old || many && !l.spared {
 			if err := l.setState(bridges.Held, bridges.ReasonBacklog, notify.SubscriptionHeld); err != nil {
 				return err
 			}

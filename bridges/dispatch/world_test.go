@@ -152,6 +152,10 @@ type arrived struct {
 
 func (g *target) Edits() bool { return g.edits }
 
+func (g *target) Timeout() time.Duration { return 20 * time.Second }
+
+func (g *target) Own(t bridges.Target) bool { return t == bridges.Target{} }
+
 func (g *target) CheckTarget(bridges.Target) error { return nil }
 
 func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
@@ -271,7 +275,7 @@ func (w *world) openAs(logID string) {
 	}
 	w.store.KeepFrom(w.followers.Floor)
 	cfg := Config{
-		Store: w.life, Events: w.store.View(), Followers: w.followers, LogID: logID, Head: w.store.Tail().Head, Secrets: w.secrets,
+		Store: w.life, Events: w.store.View(), Followers: w.followers, LogID: logID, Head: w.store.Tail().Head, Position: w.store.View().Position, Secrets: w.secrets,
 		Read: func(ctx context.Context, f func(ledger.Reader) error) error {
 			return w.store.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 		},

@@ -40,7 +40,9 @@ func newCommand(c Config, records *process.Records) *command {
 // Edits is false: the program gets Supersedes and decides itself what to do with it.
 func (*command) Edits() bool { return false }
 
-// Send runs the program once. No process of it is left when Send returns.
+// Send runs the program once. No process of it is left when Send returns, as far as they
+// can be found: one that has left the group, such as by setsid, is found by the mark in its
+// environment, on Linux.
 func (c *command) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	group, forget, failure := c.start()
 	if failure != "" {
@@ -89,6 +91,7 @@ func (c *command) start() (group *process.Group, forget func(), failure string) 
 		}
 		return nil, nil, string(process.NotStarted)
 	}
+	group.Daemons = true
 	if forget, err = c.records.Add(group, c.command[:1]); err != nil { // arguments may have secrets
 		group.Discard()
 		return nil, nil, "not_recorded"

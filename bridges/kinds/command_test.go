@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,6 +86,38 @@ func TestCommandLeavesNothingRunning(t *testing.T) {
 		t.Errorf("%s", describe(got))
 	}
 	gone(t, read(t, dir, "pid"))
+}
+
+// TestCommandLeavesNothingRunningInOtherSessions: it is found by its environment, also as a
+// daemon whose parents have ended. What takes the mark off is left alone.
+func TestCommandLeavesNothingRunningInOtherSessions(t *testing.T) {
+	for name, text := range map[string]string{
+		"a job":         `setsid sleep 3600 > /dev/null 2>&1 & echo $! > "$1/pid"; exit 0`,
+		"with the pipe": `setsid sleep 3600 & echo $! > "$1/pid"; exit 0`,
+		"a daemon":      `setsid sh -c '(sleep 3600 & echo $! > "$1/pid") > /dev/null 2>&1' daemon "$1"; exit 0`,
+		"that fails":    `setsid sleep 3600 > /dev/null 2>&1 & echo $! > "$1/pid"; exit 3`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ch, dir := script(t, text)
+			wanted := bridges.Delivered
+			if name == "that fails" {
+				wanted = bridges.Failed
+			}
+			must(t, send(t, ch, outgoing(kindstest.Final(), bridges.Target{})), wanted)
+			gone(t, read(t, dir, "pid"))
+		})
+	}
+	ch, dir := script(t, `env -u HOLON_GROUP setsid sleep 3600 > /dev/null 2>&1 & echo $! > "$1/pid"
+until grep -q sleep "/proc/$!/comm"; do :; done`)
+	must(t, send(t, ch, outgoing(kindstest.Final(), bridges.Target{})), bridges.Delivered)
+	pid, err := strconv.Atoi(strings.TrimSpace(read(t, dir, "pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("a process without the mark was ended: %v", err)
+	}
 }
 
 // gone waits until a process has ended, which takes the kernel a moment after KILL:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -27,13 +28,14 @@ type Config struct {
 	// networks. Link-local addresses and the server itself are never allowed.
 	AllowPrivate bool
 
-	URL        string        // webhook
-	Server     string        // ntfy; "" = https://ntfy.sh
-	Topic      string        // ntfy: where the target names none
-	APIURL     string        // github, slack; "" = the public service
-	WebhookURL string        // slack: an incoming webhook instead of a token
-	Command    []string      // command: the program and its arguments
-	Timeout    time.Duration // command; 0 = 20 s
+	URL        string           // webhook
+	Server     string           // ntfy; "" = https://ntfy.sh
+	Topic      string           // ntfy: where the target names none
+	APIURL     string           // github, slack; "" = the public service
+	WebhookURL string           // slack: an incoming webhook instead of a token
+	Command    []string         // command: the program and its arguments
+	Timeout    time.Duration    // command; 0 = 20 s
+	Targets    []bridges.Target // as of bridges.Settings
 
 	// Secret is the whsec_… of webhook, or the token of ntfy, slack and github.
 	Secret string
@@ -99,6 +101,19 @@ func (c *channel) GoString() string { return c.String() }
 // such as on whether it has a topic of its own.
 func (c *channel) CheckTarget(t bridges.Target) error { return c.config.CheckTarget(t) }
 
+// Own implements bridges.Channel.
+func (c *channel) Own(t bridges.Target) bool {
+	return t == (bridges.Target{}) || t == bridges.Target{Topic: c.config.Topic}
+}
+
+// Timeout implements bridges.Channel.
+func (c *channel) Timeout() time.Duration {
+	if c.config.Kind == bridges.KindCommand {
+		return cmp.Or(c.config.Timeout, commandTime)
+	}
+	return attemptTime
+}
+
 // The public services.
 const (
 	defaultNtfy   = "https://ntfy.sh"
@@ -109,9 +124,9 @@ const (
 // members are the members that a kind has, besides kind.
 var members = map[bridges.Kind][]string{
 	bridges.KindWebhook: {"allow_private", "url", "secret"},
-	bridges.KindNtfy:    {"allow_private", "server", "topic", "token"},
-	bridges.KindSlack:   {"allow_private", "api_url", "webhook_url", "token"},
-	bridges.KindGitHub:  {"allow_private", "api_url", "token"},
+	bridges.KindNtfy:    {"allow_private", "server", "topic", "token", "targets"},
+	bridges.KindSlack:   {"allow_private", "api_url", "webhook_url", "token", "targets"},
+	bridges.KindGitHub:  {"allow_private", "api_url", "token", "targets"},
 	bridges.KindCommand: {"command", "timeout_seconds"},
 }
 
@@ -134,17 +149,37 @@ func (c *Config) Check() error {
 			}
 		}
 	}
+	var err error
 	switch c.Kind {
 	case bridges.KindWebhook:
-		return c.checkWebhook()
+		err = c.checkWebhook()
 	case bridges.KindNtfy:
-		return c.checkNtfy()
+		err = c.checkNtfy()
 	case bridges.KindSlack:
-		return c.checkSlack()
+		err = c.checkSlack()
 	case bridges.KindGitHub:
-		return c.checkGitHub()
+		err = c.checkGitHub()
+	default:
+		err = c.checkCommand()
 	}
-	return c.checkCommand()
+	return cmp.Or(err, c.checkTargets())
+}
+
+// checkTargets checks each of Targets as CheckTarget does.
+func (c *Config) checkTargets() error {
+	if len(c.Targets) > bridges.MaxTargets {
+		return turns.Invalid("targets", turns.ReasonTooLarge, "at most %d", bridges.MaxTargets)
+	}
+	for i, t := range c.Targets {
+		at := fmt.Sprintf("targets[%d]", i)
+		if t == (bridges.Target{}) {
+			return turns.Invalid(at, turns.ReasonRequired, "name a target: the bridge's own needs no entry")
+		}
+		if bad, ok := errors.AsType[*turns.InvalidError](c.CheckTarget(t)); ok {
+			return turns.Invalid(at+strings.TrimPrefix(bad.Field, "target"), bad.Reason, "%s", bad.Text)
+		}
+	}
+	return nil
 }
 
 // checkMembers refuses members that the kind does not have: they would have no
@@ -163,7 +198,7 @@ func (c *Config) checkMembers() error {
 		set  bool
 	}{
 		{"allow_private", c.AllowPrivate}, {"url", c.URL != ""}, {"server", c.Server != ""}, {"topic", c.Topic != ""}, {"api_url", c.APIURL != ""},
-		{"webhook_url", c.WebhookURL != ""}, {"command", len(c.Command) > 0}, {"timeout_seconds", c.Timeout != 0},
+		{"webhook_url", c.WebhookURL != ""}, {"command", len(c.Command) > 0}, {"timeout_seconds", c.Timeout != 0}, {"targets", len(c.Targets) > 0},
 		{secret, c.Secret != "" || c.Previous != ""},
 	} {
 		if m.set && !slices.Contains(has, m.name) {

@@ -75,6 +75,13 @@ func TestEachMemberIsChecked(t *testing.T) {
 		{github, func(c *kinds.Config) { c.APIURL = "ftp://x.example" }, "api_url invalid"},
 		{github, func(c *kinds.Config) { c.Server = "https://x.example" }, "server unknown"},
 		{github, func(c *kinds.Config) { c.WebhookURL = "https://x.example" }, "webhook_url unknown"},
+		{ntfy, func(c *kinds.Config) { c.Targets = []bridges.Target{{Topic: "x"}} }, ""},
+		{webhook, func(c *kinds.Config) { c.Targets = []bridges.Target{{}} }, "targets unknown"},
+		{ntfy, func(c *kinds.Config) { c.Targets = []bridges.Target{{Topic: "x"}, {}} }, "targets[1] required"},
+		{ntfy, func(c *kinds.Config) { c.Targets = make([]bridges.Target, bridges.MaxTargets+1) }, "targets too_large"},
+		{slack, func(c *kinds.Config) { c.Targets = []bridges.Target{{Topic: "x"}} }, "targets[0].topic unknown"},
+		{slack, func(c *kinds.Config) { c.Targets = []bridges.Target{{Channel: "C1"}, {Channel: "<!here>"}} }, "targets[1].channel invalid"},
+		{github, func(c *kinds.Config) { c.Targets = []bridges.Target{{Repository: "octo/parser"}} }, "targets[0].number required"},
 	} {
 		bridge := good()[c.kind]
 		bridge.Kind = c.kind
@@ -137,6 +144,22 @@ func TestTargetsAreCheckedByKind(t *testing.T) {
 		config := configs[c.kind]
 		if got := field(config.CheckTarget(c.t)); got != c.want {
 			t.Errorf("%s, %+v: %q, want %q", c.kind, c.t, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		kind bridges.Kind
+		t    bridges.Target
+		own  bool
+	}{
+		{bridges.KindWebhook, bridges.Target{}, true}, {bridges.KindCommand, bridges.Target{}, true}, {"incoming", bridges.Target{}, true},
+		{"incoming", bridges.Target{ThreadTS: "1.2"}, false},
+		{bridges.KindNtfy, bridges.Target{}, true}, {bridges.KindNtfy, bridges.Target{Topic: testTopic}, true}, {bridges.KindNtfy, bridges.Target{Topic: "other"}, false},
+		{"no topic", bridges.Target{Topic: "x"}, false},
+		{bridges.KindSlack, bridges.Target{Channel: "C1"}, false}, {bridges.KindGitHub, bridges.Target{Repository: "octo/parser", Number: 1}, false},
+	} {
+		channel, err := kinds.New(configs[c.kind], kinds.Shared{})
+		if err != nil || channel.Own(c.t) != c.own {
+			t.Errorf("%s, %+v: own %v, %v", c.kind, c.t, !c.own, err)
 		}
 	}
 }

@@ -13,7 +13,8 @@
 // and never to the server itself; it follows no redirects; an attempt ends in time, whatever
 // the target does; no result has a secret or an address; what an agent has written is shown
 // to people as text. Nothing that it starts outlives a call of Send, except idle
-// connections, which Client.Close closes.
+// connections, which Client.Close closes, and processes of a program that cannot be
+// found (see Group in agents/process).
 //
 // A message is changed, removed and found again by the RemoteID of its slot, which
 // only its kind can read. It also names messages that should have been removed and

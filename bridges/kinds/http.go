@@ -134,9 +134,13 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	if err != nil {
 		return answer{failure: failureOf(ctx, err), sent: connected.Load()}
 	}
+	// After 101 the transport no longer watches the context: closing the body is what
+	// ends a read of it.
+	stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
+	defer stop()
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, header: resp.Header, sent: true}
-	if resp.Body != http.NoBody {
+	if resp.Body != http.NoBody && a.status >= 200 { // what follows a lower one is no answer
 		a.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has been said
 	}
 	return a

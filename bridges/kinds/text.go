@@ -89,6 +89,10 @@ func (m *message) final(d *bridges.Data) {
 	switch d.State {
 	case turns.Completed:
 		m.what, m.sign = "Completed", "white_check_mark"
+		if turns.StopsEarly(d.StopReason) {
+			m.what, m.sign, m.urgency = "Stopped early", "warning", pressing
+			m.add("Stop reason", d.StopReason)
+		}
 	case turns.Failed:
 		m.what, m.sign, m.urgency = "Failed", "x", pressing
 		m.next = toType("To try again", "retry", d.TurnID)

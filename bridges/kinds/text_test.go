@@ -22,9 +22,11 @@ func TestWhatPeopleAreShown(t *testing.T) {
 	hostile.Data.Title, hostile.Data.Text, hostile.Data.State = "see https://evil.example @all <!here>", "```\n@octocat <b>bold</b>\n```", turns.Interrupted
 	rejected := kindstest.Final()
 	rejected.Data.Review = &bridges.Review{Verdict: "rejected", Note: "still not this way"}
+	refused := kindstest.Final()
+	refused.Data.StopReason = "refusal"
 	linked := kindstest.Final()
 	linked.Data.URL = "https://holon.example/#/thread/thread_01"
-	for _, e := range append(all, hostile, rejected, linked) {
+	for _, e := range append(all, hostile, rejected, refused, linked) {
 		m := describe(e)
 		title, body := m.plain(maxNtfy, unlinked)
 		slack := slackText(e).Blocks

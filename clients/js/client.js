@@ -1,5 +1,7 @@
-import { HolonError, errorOf, parse, refusalOf } from './error.js'
+import { HolonError, errorOf, read, refusalOf } from './error.js'
+import { stringify } from './json.js'
 import { Stream } from './stream.js'
+import { wellFormed } from './text.js'
 import { Silence, backoff, pause, systemClock } from './wait.js'
 
 // The server's frames end at max_frame_bytes, 4 MiB unless configured larger. A
@@ -47,12 +49,16 @@ export class Client {
    * With keepalive: true a browser sends it even if the page that has called this goes
    * away before it was answered. Such a request may have at most 64 KiB.
    *
+   * Half of a surrogate pair in params becomes U+FFFD, because a server refuses it. In a
+   * directory, a title, a name or an id it is an error of the kind bad_name, and nothing is
+   * sent: the name could be that of something else.
+   *
    * With silence_ms the connection counts as broken when nothing of the answer comes for
    * so long. Methods that wait, such as turn/interrupt, are silent until they answer.
    */
   async call(method, params = {}, { signal, key, keepalive, silence_ms } = {}) {
     if (key) params = { ...params, idempotency_key: typeof key === 'string' ? key : (params.idempotency_key ?? newKey()) }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const body = encode(method, params)
     for (let attempt = 1; ; attempt++) {
       try {
         const how = { signal, keepalive }
@@ -93,7 +99,7 @@ export class Client {
       throw new HolonError('offline', `the connection broke before ${method} was answered`, { cause, status: response.status })
     }
     if (!response.ok) throw refusalOf(response.status, text)
-    const answer = parse(text)
+    const answer = read(text)
     if (answer?.error) throw errorOf(answer.error, response.status)
     if (answer?.result === undefined) {
       throw new HolonError('bad_answer', `the answer to ${method} is not JSON-RPC`, { status: response.status })
@@ -147,6 +153,19 @@ function mayGetToken(url, token) {
     throw new HolonError('clear_text', `${url} is plain http to another machine, so the token was not sent`)
   }
 }
+
+// encode is the body of a request. stringify writes an escape for half of a pair.
+function encode(method, params) {
+  for (const [member, value] of Object.entries(params ?? {})) {
+    if (typeof value === 'string' && isName.test(member) && wellFormed(value) !== value) {
+      throw new HolonError('bad_name', `${member} is not Unicode, and a name is not changed: it could be that of something else`)
+    }
+  }
+  return stringify({ jsonrpc: '2.0', id: 1, method, params }).replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (_, backslash) => backslash ?? '\ufffd')
+}
+
+// isName finds the members of params that name something.
+const isName = /^(?:cwd|title|name)$|_id$/
 
 /** newKey makes a unique key. */
 export function newKey() {

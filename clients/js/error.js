@@ -1,3 +1,5 @@
+import { parse } from './json.js'
+
 /**
  * HolonError is what a server answered instead of a result, or why there was no
  * answer. Switch on kind: message is for people and may change. The kinds of the
@@ -6,6 +8,7 @@
  *   http_<status> an HTTP status without a JSON-RPC error, such as http_502
  *   clear_text    the token would have gone to another machine over plain http
  *   redirected    a redirect is not followed, since it would carry the token along
+ *   bad_name      a name in the params has half of a character; nothing was sent
  *   bad_answer    what answered does not speak this protocol
  *   not_a_stream  something else than a stream answered, such as a page of HTML
  *   silent        not even a heartbeat came in time
@@ -46,15 +49,15 @@ const kindOfStatus = { 401: 'unauthorized', 403: 'forbidden', 503: 'unavailable'
 
 /** refusalOf reads the JSON-RPC error out of a body, or names the HTTP status when there is none, as in a proxy's page. */
 export function refusalOf(status, body) {
-  const answer = parse(body)
+  const answer = read(body)
   if (answer?.error) return errorOf(answer.error, status)
   return new HolonError(kindOfStatus[status] ?? `http_${status}`, `HTTP status ${status}`, { status })
 }
 
-/** parse is JSON.parse without an exception: undefined for what is no JSON. */
-export function parse(text) {
+/** read parses JSON without an exception: undefined for what is no JSON. */
+export function read(text) {
   try {
-    return JSON.parse(text)
+    return parse(text)
   } catch {
     return undefined
   }

@@ -96,9 +96,25 @@ export interface Stream extends AsyncIterable<StreamEvent> {
   retryNow(): void
 }
 
+/**
+ * A number of JSON that JavaScript would write in another way, such as 9007199254740993, 1e400
+ * or 1.0. It calculates as the nearest number; toString and JSON have its source text. Only
+ * members of any type (unknown) have it.
+ */
+export class ExactNumber extends Number {
+  /** source is the number in JSON. */
+  constructor(source: string)
+  toJSON(): unknown
+}
+
+/** JSON.parse, with an ExactNumber for each number that JavaScript would write in another way. */
+export function parse(text: string): unknown
+/** JSON.stringify, with the source text of each ExactNumber, also in engines that have no JSON.rawJSON. */
+export function stringify(value: unknown, space?: string | number): string
+
 /** What a server answered instead of a result, or why there was no answer. */
 export class HolonError extends Error {
-  /** Of the protocol's errors, or offline, http_<status>, bad_answer, not_a_stream, redirected, clear_text, silent, gap. */
+  /** Of the protocol's errors, or offline, http_<status>, bad_name, bad_answer, not_a_stream, redirected, clear_text, silent, gap. */
   readonly kind: ErrorData['kind']
   readonly code: number
   readonly data?: Partial<ErrorData>

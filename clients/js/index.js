@@ -4,3 +4,4 @@
 export { Client } from './client.js'
 export { HolonError } from './error.js'
 export { Markers, View } from './fold.js'
+export { ExactNumber, parse, stringify } from './json.js'

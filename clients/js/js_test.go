@@ -22,15 +22,15 @@ func TestNodeRunsTheTests(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		hosttest.Need(t, "there is no node")
 	}
-	holon := filepath.Join(t.TempDir(), "holon")
-	if out, err := hosttest.Run(t, exec.Command("go", "build", "-o", holon, "../../cmd/holon")); err != nil {
-		t.Fatalf("build holon: %v\n%s", err, out)
+	holon, err := hosttest.Build(t.TempDir(), "./cmd/holon")
+	if err != nil {
+		t.Fatal(err)
 	}
 	files, err := filepath.Glob("test/*.test.js")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("the tests are %v: %v", files, err)
 	}
-	cmd := exec.Command("node", append([]string{"--test"}, files...)...)
+	cmd := exec.Command("node", append([]string{"--test", "--test-concurrency=3"}, files...)...)
 	cmd.Env = append(os.Environ(), "HOLON_BINARY="+holon, "NODE_OPTIONS=", "NO_COLOR=1")
 	out, err := hosttest.Run(t, cmd)
 	if err != nil {

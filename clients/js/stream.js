@@ -1,5 +1,5 @@
 import { Connection } from './connection.js'
-import { HolonError, parse } from './error.js'
+import { HolonError, read } from './error.js'
 import { backoff, pause } from './wait.js'
 
 // How long a connection must last before its loss counts as a new one, with the wait
@@ -193,7 +193,7 @@ export class Stream {
 
   // take acts on one line: it returns an event, or undefined for what is none.
   #take(line) {
-    const message = parse(line)
+    const message = read(line)
     if (message === null || typeof message !== 'object') {
       throw new HolonError('bad_answer', 'the server sent a line that is not JSON-RPC')
     }

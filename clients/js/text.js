@@ -90,7 +90,7 @@ function byteLength(text) {
   return bytes
 }
 
-// wellFormed replaces halves of pairs, as every encoder of UTF-8 does.
-function wellFormed(text) {
+/** wellFormed replaces halves of pairs, as every encoder of UTF-8 does. */
+export function wellFormed(text) {
   return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }

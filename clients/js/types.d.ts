@@ -28,6 +28,11 @@ export interface UserMessageContent {
     turn_id?: string;
     state?: string;
   }[];
+  answers?: {
+    item_id: string;
+    title: string;
+    answer: string;
+  }[];
 }
 
 /** content of an item of type agent_message */
@@ -39,6 +44,7 @@ export interface AgentMessageContent {
     text: string;
   }[];
   phase?: string;
+  format?: Open<"markdown" | "plain">;
   raw?: unknown[];
 }
 
@@ -146,9 +152,11 @@ export interface PermissionRequestContent {
     type: string;
     option_id?: string;
     kind?: string;
+    reason?: string;
   };
   resolved_by?: string;
   expires_at?: string;
+  on_expiry?: string;
 }
 
 /** content of an item of type question */
@@ -161,9 +169,11 @@ export interface QuestionContent {
     type: string;
     option_id?: string;
     kind?: string;
+    reason?: string;
   };
   answer?: unknown;
   resolved_by?: string;
+  expires_at?: string;
 }
 
 /** content of an item of type usage */
@@ -269,6 +279,7 @@ export type InitializeResult = {
     max_depth: number;
     max_in_flight: number;
     max_connections: number;
+    max_connections_per_token: number;
     max_unadmitted_connections: number;
     max_item_bytes: number;
     max_active_turns: number;
@@ -300,6 +311,7 @@ export type InitializeResult = {
     max_filter_entries: number;
     max_idempotency_key_characters: number;
     max_idempotency_keys: number;
+    max_idempotency_keys_per_token: number;
     idempotency_key_seconds: number;
     tail_bytes: number;
     replay_bytes: number;
@@ -346,12 +358,14 @@ export type InitializeResult = {
     max_await_seconds: number;
     max_awaited_turns: number;
     max_waiting_awaits: number;
+    max_waiting_awaits_per_token: number;
     max_result_text_bytes: number;
     max_results_bytes: number;
     max_continuations: number;
     max_review_note_bytes: number;
     max_bridges: number;
     max_bridge_tests: number;
+    max_bridge_targets: number;
     max_subscriptions: number;
     max_subscription_methods: number;
     max_reason_bytes: number;
@@ -418,13 +432,15 @@ export type HolonStatusResult = {
       modes?: string[];
       models?: string[];
     };
+    mode?: string;
+    warning?: string;
     processes: number;
     sessions: number;
     last_error?: string;
   }[];
 };
 
-/** Pauses the runtime: turns are accepted and queued, running ones continue, none starts. The pause survives a restart; with timeout_seconds it ends by itself. */
+/** Pauses the runtime: turns are accepted and queued, running ones continue, none starts. The pause survives a restart, unless its reason is stop; with timeout_seconds it ends by itself. */
 export interface HolonPauseParams {
   timeout_seconds?: number | null;
   reason?: string | null;
@@ -517,6 +533,8 @@ export type AgentListResult = {
       modes?: string[];
       models?: string[];
     };
+    mode?: string;
+    warning?: string;
     processes: number;
     sessions: number;
     last_error?: string;
@@ -716,6 +734,7 @@ export type ThreadListResult = {
       };
       interrupted?: boolean;
       reason?: string;
+      stop_reason?: string;
       updated_at: string;
       seen_seq: number;
       cwd?: string;
@@ -817,6 +836,7 @@ export type ThreadReadResult = {
       };
       interrupted?: boolean;
       reason?: string;
+      stop_reason?: string;
       updated_at: string;
       seen_seq: number;
       cwd?: string;
@@ -890,6 +910,7 @@ export type ThreadReadResult = {
     continuations?: number;
     continued_by?: string;
     requested_by?: string;
+    restart_seq?: number;
     timeout_seconds?: number;
     retry?: {
       on_crash?: Open<"interrupt" | "retry">;
@@ -899,6 +920,9 @@ export type ThreadReadResult = {
     };
     retry_at?: string;
     used_ms?: number;
+    uncounted?: number;
+    resumable?: boolean;
+    suspended_seq?: number;
     wake?: boolean;
     interrupted_by?: Open<"client" | "owner" | "server">;
     chain?: number;
@@ -1008,6 +1032,7 @@ export type TurnStartResult = {
     title?: string;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
+    stop_reason?: string;
     text?: string;
     text_truncated?: boolean;
     error?: {
@@ -1047,6 +1072,7 @@ export type TurnStartResult = {
   detached?: {
     reason: Open<"requested" | "timeout" | "queued" | "owner_ended" | "in_review" | "prompt_limit">;
   };
+  waited?: boolean;
   seq: number;
 };
 
@@ -1176,6 +1202,7 @@ export type TurnAwaitResult = {
     title?: string;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
+    stop_reason?: string;
     text?: string;
     text_truncated?: boolean;
     error?: {
@@ -1284,6 +1311,7 @@ export type TurnReadResult = {
     continuations?: number;
     continued_by?: string;
     requested_by?: string;
+    restart_seq?: number;
     timeout_seconds?: number;
     retry?: {
       on_crash?: Open<"interrupt" | "retry">;
@@ -1293,6 +1321,9 @@ export type TurnReadResult = {
     };
     retry_at?: string;
     used_ms?: number;
+    uncounted?: number;
+    resumable?: boolean;
+    suspended_seq?: number;
     wake?: boolean;
     interrupted_by?: Open<"client" | "owner" | "server">;
     chain?: number;
@@ -1374,6 +1405,8 @@ export interface TurnListParams {
   parent_thread_id?: string | null;
   state?: Open<"queued" | "active" | "completed" | "interrupted" | "failed"> | null;
   review?: Open<"pending" | "approved" | "rejected" | "blocked"> | null;
+  ended_by?: string | null;
+  after_seq?: number | null;
   limit?: number | null;
   cursor?: string | null;
   order?: Open<"asc" | "desc"> | null;
@@ -1440,6 +1473,7 @@ export type TurnListResult = {
     continuations?: number;
     continued_by?: string;
     requested_by?: string;
+    restart_seq?: number;
     timeout_seconds?: number;
     retry?: {
       on_crash?: Open<"interrupt" | "retry">;
@@ -1449,6 +1483,9 @@ export type TurnListResult = {
     };
     retry_at?: string;
     used_ms?: number;
+    uncounted?: number;
+    resumable?: boolean;
+    suspended_seq?: number;
     wake?: boolean;
     interrupted_by?: Open<"client" | "owner" | "server">;
     chain?: number;
@@ -1557,6 +1594,7 @@ export type ItemRespondResult = {
     type: string;
     option_id?: string;
     kind?: string;
+    reason?: string;
   };
   seq: number;
 };
@@ -1630,6 +1668,7 @@ export type TurnClaimResult = {
     continuations?: number;
     continued_by?: string;
     requested_by?: string;
+    restart_seq?: number;
     timeout_seconds?: number;
     retry?: {
       on_crash?: Open<"interrupt" | "retry">;
@@ -1639,6 +1678,9 @@ export type TurnClaimResult = {
     };
     retry_at?: string;
     used_ms?: number;
+    uncounted?: number;
+    resumable?: boolean;
+    suspended_seq?: number;
     wake?: boolean;
     interrupted_by?: Open<"client" | "owner" | "server">;
     chain?: number;
@@ -2390,6 +2432,13 @@ export interface BridgeCreateParams {
   url?: string | null;
   server?: string | null;
   api_url?: string | null;
+  targets?: {
+    topic?: string | null;
+    channel?: string | null;
+    thread_ts?: string | null;
+    repository?: string | null;
+    number?: number | null;
+  }[] | null;
   secret?: string | null;
   token?: string | null;
   webhook_url?: string | null;
@@ -2409,6 +2458,13 @@ export type BridgeCreateResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2440,6 +2496,13 @@ export type BridgeListResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2469,6 +2532,13 @@ export type BridgeReadResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2487,6 +2557,13 @@ export interface BridgeUpdateParams {
   url?: string | null;
   server?: string | null;
   api_url?: string | null;
+  targets?: {
+    topic?: string | null;
+    channel?: string | null;
+    thread_ts?: string | null;
+    repository?: string | null;
+    number?: number | null;
+  }[] | null;
   idempotency_key?: string | null;
   _meta?: unknown;
   extended_context?: unknown;
@@ -2502,6 +2579,13 @@ export type BridgeUpdateResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2533,6 +2617,13 @@ export type BridgePauseResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2564,6 +2655,13 @@ export type BridgeResumeResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2618,6 +2716,13 @@ export type BridgeRotateSecretResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -2649,6 +2754,13 @@ export type BridgeDeleteResult = {
     url?: string;
     server?: string;
     api_url?: string;
+    targets?: {
+      topic?: string;
+      channel?: string;
+      thread_ts?: string;
+      repository?: string;
+      number?: number;
+    }[];
     secret_hint?: string;
     rotated_at?: string;
     held_until?: string;
@@ -3733,6 +3845,8 @@ export interface TurnProgressEvent {
   waits_for?: string[];
   used_ms?: number;
   prompts?: number;
+  resumable?: boolean;
+  suspended?: string;
   result?: {
     message?: string;
     stop_reason?: string;
@@ -4639,6 +4753,8 @@ export interface StreamRewindEvent {
       currency: string;
     };
   };
+  uncounted?: boolean;
+  silent_restarts?: number;
   requested_by?: string;
 }
 

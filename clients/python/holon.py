@@ -25,6 +25,7 @@ import hashlib
 import http.client
 import ipaddress
 import json
+import math
 import os
 import random
 import re
@@ -476,11 +477,18 @@ class Client:
 
         timeout is for how many seconds an answer is waited for: give more than a
         method was asked to wait (wait_seconds, timeout_seconds).
+
+        Half a surrogate pair in params becomes U+FFFD, and NaN and the infinities None:
+        a server refuses them. A directory, a title, a name or an id that would be changed
+        so raises ValueError; such are names of files that are not UTF-8, as os gives them.
         """
         params = dict(params or {})
         if key:
             params["idempotency_key"] = key if key is not True else params.get("idempotency_key") or str(uuid.uuid4())
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        for name, value in params.items():
+            if isinstance(value, str) and _names(name) and _whole(value).count("\ufffd") != value.count("\ufffd"):
+                raise ValueError(f"{name} is not UTF-8, and a name is not changed: it could be that of something else")
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": _mended(params)}
         body = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
         until, attempt = time.monotonic() + self._patience, 0
         while True:
@@ -1031,9 +1039,33 @@ class Item:
         self._text += text
 
 
+def _whole(text):
+    """text with U+FFFD for half a surrogate pair, which has no bytes. Two halves are joined."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _utf8(text):
-    """Half a surrogate pair has no bytes: it is replaced, as in other clients."""
-    return re.sub("[\ud800-\udfff]", "\ufffd", text).encode()
+    return _whole(text).encode()
+
+
+def _names(member):
+    """Whether a member of params names something."""
+    return member in ("cwd", "title", "name") or str(member).endswith("_id")
+
+
+def _mended(value):
+    """value without what a server refuses: halves of surrogate pairs, NaN, the infinities."""
+    if isinstance(value, str):
+        return _whole(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {_whole(k) if isinstance(k, str) else k: _mended(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mended(v) for v in value]
+    return value
 
 
 def _growing(content):

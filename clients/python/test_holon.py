@@ -4,6 +4,7 @@ import ast
 import base64
 import hashlib
 import json
+import math
 import os
 import pathlib
 import socket
@@ -547,6 +548,17 @@ class Requests(WithServer):
                 result = fake.client().call("m", params, key)
             keys = {request["params"]["idempotency_key"] for request in fake.requests}
             self.assertEqual((len(fake.requests), len(keys), result["a"], keys == {"mine"}), (5, 1, 1, own))
+
+    def test_what_a_server_refuses_is_mended_before_it_is_sent(self):
+        fake = self.serve(answer=lambda n, request, handler: {"result": request["params"]})
+        sent = {"text": "x\ud83d y\ude00 \ud83d" + "\ude00 é", "n": (math.nan, -math.inf, 1.5), "inner": {"title": "\udcff", "\ud83d": 1}}
+        want = {"text": "x\ufffd y\ufffd \U0001f600 é", "n": [None, None, 1.5], "inner": {"title": "\ufffd", "\ufffd": 1}}
+        self.assertEqual(fake.client().call("m", sent), want)
+        for name in ("cwd", "title", "name", "thread_id"):
+            with self.assertRaises(ValueError):
+                fake.client().call("m", {name: os.fsdecode(b"/src/caf\xe9")})
+        self.assertEqual(fake.client().call("m", {"cwd": "/src/\ufffd"}), {"cwd": "/src/\ufffd"})
+        self.assertEqual(len(fake.requests), 2)
 
     def test_without_a_key_it_is_sent_once(self):
         fake = self.serve(answer=lambda n, request, handler: handler.cut())

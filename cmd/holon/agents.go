@@ -27,6 +27,8 @@ type agentRow struct {
 		Modes    []string `json:"modes"`
 		Models   []string `json:"models"`
 	} `json:"capabilities"`
+	Mode      string `json:"mode"`
+	Warning   string `json:"warning"`
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"`
 	LastError string `json:"last_error"`
@@ -37,8 +39,8 @@ func newAgentsCommand(g *globals) *cobra.Command {
 		Use:   "agents [NAME]",
 		Short: "List the agents of the server, or show one",
 		Long: `Lists the agents that threads can have, the default one first: what each is, can
-do and is doing. What an agent can do is known only after it was started once.
-"holon doctor" starts each agent once.
+do and is doing. What an agent can do, and the mode in which its sessions open, is
+known only after it was started once. "holon doctor" starts each agent once.
 
   holon agents
   holon agents opencode          its modes and models too
@@ -82,16 +84,27 @@ do and is doing. What an agent can do is known only after it was started once.
 }
 
 func printAgents(con *console, rows []agentRow) error {
-	t := newTable("AGENT", "KIND", "STATE", "VERSION", "RUNS", "CAN", "LAST ERROR")
+	t := newTable("AGENT", "KIND", "STATE", "VERSION", "MODE", "RUNS", "CAN", "LAST ERROR")
 	t.drop = []string{"RUNS", "VERSION", "CAN"}
 	for i, a := range rows {
 		name := a.Name
 		if i == 0 && len(rows) > 1 {
 			name += " (default)"
 		}
-		t.add(name, a.protocolOrKind(), a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
+		t.add(name, a.protocolOrKind(), a.State, a.Version, a.Mode, a.runs(), a.can(), firstLine(a.LastError))
 	}
-	return t.write(con, 6)
+	if err := t.write(con, 7); err != nil {
+		return err
+	}
+	for _, a := range rows {
+		if a.Warning == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(con.out, "\nWarning: agent %s: %s.\n", a.Name, timeline.Clean(a.Warning)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a agentRow) print(con *console, byDefault bool) error {
@@ -102,6 +115,7 @@ func (a agentRow) print(con *console, byDefault bool) error {
 	err := con.printFields(9, [][2]string{
 		{"agent", name}, {"kind", a.Kind}, {"state", a.State}, {"version", a.Version}, {"protocol", a.Protocol}, {"runs", a.runs()},
 		{"can", a.can()}, {"modes", strings.Join(a.Capabilities.Modes, ", ")}, {"models", strings.Join(a.Capabilities.Models, ", ")},
+		{"opens in", a.Mode}, {"warning", a.Warning},
 	})
 	if err != nil || a.LastError == "" {
 		return err

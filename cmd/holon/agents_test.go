@@ -60,6 +60,53 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 	}
 }
 
+func TestTheModeInWhichAgentsWorkIsShown(t *testing.T) {
+	agents := agentsOf(t, badAgent(t, "alone", "opens=auto"), badAgent(t, "asks", "opens=auto"), badAgent(t, "lost", "opens=auto"))
+	for name, mode := range map[string]string{"asks": "ask", "lost": "nonsense"} {
+		a := agents[name]
+		a.ACP.Mode = mode
+		agents[name] = a
+	}
+	s := &server{t: t, data: t.TempDir(), agents: agents}
+	s.start()
+	s.want("run", "--agent=alone", "say hello")
+	if out := s.want("run", "--agent=asks", "settings"); !strings.Contains(out, `"mode":"ask"`) {
+		t.Errorf("it ran with %s", out)
+	}
+	r := s.holon("run", "--agent=lost", "session")
+	for _, want := range []string{"agent_unavailable", `mode "nonsense"`, "ask, code, auto"} {
+		if r.code != exitFailed || !strings.Contains(r.out, want) || strings.Contains(r.out, "bad-session") {
+			t.Errorf("no %s: %+v", want, r)
+		}
+	}
+
+	list := s.want("agents")
+	for _, line := range []string{"MODE", "Warning: agent alone: sessions open in the mode auto (Auto), in which the agent decides by itself"} {
+		if !strings.Contains(list, line) {
+			t.Errorf("no %q in:\n%s", line, list)
+		}
+	}
+	if strings.Contains(list, "Warning: agent asks") {
+		t.Errorf("warns of an agent that asks:\n%s", list)
+	}
+	for name, want := range map[string][]string{
+		"alone": {"opens in  auto", "warning   sessions open in the mode auto"},
+		"asks":  {"opens in  ask"},
+	} {
+		for _, line := range want {
+			if out := s.want("agents", name); !strings.Contains(out, line) {
+				t.Errorf("no %q in:\n%s", line, out)
+			}
+		}
+	}
+	doctor := s.holon("doctor")
+	for _, want := range []string{"agent alone  ", "mode auto (Auto)", "sessions open in the mode ask"} {
+		if !strings.Contains(doctor.out, want) {
+			t.Errorf("no %q in:\n%s", want, doctor.out)
+		}
+	}
+}
+
 func TestAThreadIsConfiguredAndForked(t *testing.T) {
 	s := startServerWith(t, badAgent(t, "good"))
 	thread := threadOf(t, s.want("run", "--agent=good", "-o", "json", "say first"))
@@ -114,6 +161,8 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 	s := &server{t: t, data: t.TempDir()}
 	cases := []struct{ definition, level, text string }{
 		{badAgent(t, "good"), "ok", "version 1.0.0, acp/1, can load"},
+		{badAgent(t, "asks", "opens=ask"), "ok", "in the mode ask"},
+		{badAgent(t, "alone", "opens=auto"), "warning", "sessions open in the mode auto (Auto), in which the agent decides by itself"},
 		{badAgent(t, "login", "auth=never"), "error", "not logged in"},
 		{badAgent(t, "silent", "no-init"), "error", "badagent"},
 		{badAgent(t, "old", "protocol=7"), "error", "version 1 is needed"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,7 +66,7 @@ the thread is closed. Ctrl-C ends only the command: turns continue.
 func (k *control) attach(name string, from *int64, full bool) error {
 	c := k.caller
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
 	s, after, err := k.attachAt(name, from)
 	if err != nil {
@@ -89,8 +88,8 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	if c.format == "text" && c.isTerminal(c.out) {
 		c.note("Attached to %s; Ctrl-C leaves it.", s)
 	}
-	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
 	run.questions = questionsAt(c.console, false)
+	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
 	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()
@@ -116,7 +115,7 @@ func (c *caller) mayNotAnswer() (why string, err error) {
 
 // attachAt finds the thread, and where to begin. A signal ends it.
 func (k *control) attachAt(name string, from *int64) (s subject, after int64, err error) {
-	ctx, stop := signal.NotifyContext(k.caller.ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(k.caller.ctx, endSignals()...)
 	defer stop()
 	c := *k.caller
 	c.ctx = ctx

@@ -39,7 +39,8 @@ are acknowledged in the thread's inbox and no longer wake the agent. Without a T
 it waits for all child turns of the owner that have not ended or were not told.
 
 The exit code is 0 if one turn has ended (with --all: every turn) and each turn that
-has ended has completed, 1 otherwise.
+has ended has completed; 3 if each has completed, but one stopped early, such as by
+refusal or max_tokens (its stop_reason); 1 otherwise.
 
   holon await turn_…
   holon await turn_… turn_… --all --timeout 1h
@@ -76,8 +77,8 @@ has ended has completed, 1 otherwise.
 			} else {
 				err = options.print(c, answer)
 			}
-			if err == nil && !options.satisfied(answer) {
-				return &exitError{code: exitFailed}
+			if code := options.exitCode(answer); err == nil && code != exitOK {
+				return &exitError{code: code}
 			}
 			return err
 		}),
@@ -172,22 +173,28 @@ func (o awaitOptions) what() string {
 	}
 }
 
-// satisfied reports whether the turns to wait for have ended, and all that ended completed.
-func (o awaitOptions) satisfied(answer turns.AwaitResult) bool {
-	ended, left := 0, 0
+// exitCode is exitOK if the turns to wait for have ended, and all that ended completed.
+func (o awaitOptions) exitCode(answer turns.AwaitResult) int {
+	ended, left, code := 0, 0, exitOK
 	for i := range answer.Results {
 		switch r := &answer.Results[i]; {
 		case r.Review != nil && (r.Review.State == turns.Rejected || r.Review.State == turns.Blocked):
-			return false
+			return exitFailed
 		case r.State == turns.Completed:
 			ended++
+			if r.StoppedEarly() {
+				code = exitEarly
+			}
 		case r.Accepted(), r.State == turns.NotFound, r.State == turns.InvalidScope:
-			return false
+			return exitFailed
 		default:
 			left++
 		}
 	}
-	return left == 0 || ended > 0 && !o.all
+	if left > 0 && (ended == 0 || o.all) {
+		return exitFailed
+	}
+	return code
 }
 
 // print prints results for a person.
@@ -232,7 +239,10 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 func (o awaitOptions) outcome(r *turns.Result) string {
 	text := o.state(r)
 	if r.State == turns.InReview {
-		text = "waits for a review: holon review " + timeline.OneLine(r.EndOf())
+		if text = ""; r.StoppedEarly() {
+			text = turns.EarlyStop(r.StopReason) + ", "
+		}
+		text += "waits for a review: holon review " + timeline.OneLine(r.EndOf())
 	} else if r.Review != nil {
 		text += ", " + timeline.OneLine(string(r.Review.State)) + " in a review"
 		if r.Review.Note != "" {
@@ -250,6 +260,9 @@ func (o awaitOptions) state(r *turns.Result) string {
 	time := timeline.Elapsed(time.Duration(r.ElapsedMs) * time.Millisecond)
 	switch r.State {
 	case turns.Completed:
+		if r.StoppedEarly() {
+			return "stopped early in " + time + ": " + timeline.OneLine(r.StopReason)
+		}
 		return "completed in " + time
 	case turns.Interrupted:
 		return "interrupted after " + time

@@ -48,6 +48,7 @@ configuration of the server: [bridges.NAME].`,
 func newBridgeAddCommand(g *globals) *cobra.Command {
 	var files secretFiles
 	var url, server, apiURL, onPause string
+	var targets []string
 	cmd := &cobra.Command{
 		Use:   "add KIND [NAME]",
 		Short: "Make a bridge",
@@ -80,6 +81,17 @@ machine can read the arguments of commands, and your shell keeps them.`,
 					params[member] = value
 				}
 			}
+			if len(targets) > 0 {
+				list := make([]bridges.Target, len(targets))
+				for i, text := range targets {
+					t, err := bridges.ParseTarget(kind, text)
+					if err != nil {
+						return usagef("--allow-target: %w", err)
+					}
+					list[i] = t
+				}
+				params["targets"] = list
+			}
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
@@ -95,6 +107,7 @@ machine can read the arguments of commands, and your shell keeps them.`,
 	flags.StringVar(&url, "to", "", "webhook: where to send, https://…")
 	flags.StringVar(&server, "server", "", "ntfy: the server (default: https://ntfy.sh)")
 	flags.StringVar(&apiURL, "api-url", "", "github: the API of another server than github.com")
+	flags.StringArrayVar(&targets, "allow-target", nil, "a target to which tokens limited to threads may subscribe too; repeatable")
 	flags.StringVar(&onPause, "on-pause", "", "what happens to events during a pause: wait (default) or drop")
 	files.bind(flags)
 	return cmd

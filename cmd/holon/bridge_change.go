@@ -111,6 +111,8 @@ func attemptHint(failed string, b bridges.Bridge) string {
 		return bridgeAdvice(b)
 	case "status 410":
 		return "The target says that it is gone. Look at the address: holon bridge show " + name
+	case "stuck":
+		return "The attempt did not return in its time. If the bridge runs a program, look where that hangs."
 	case "status 429":
 		return "The target asks for time. Try again later."
 	case "unknown_host", "connection_refused", "unreachable", "timeout", "certificate", "tls":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -94,9 +95,13 @@ func showBridge(c *caller, b bridges.Bridge) error {
 	if b.OnPause == bridges.PauseDrops {
 		pause = "events are dropped"
 	}
+	var targets []string // for tokens that are limited to threads
+	for _, t := range b.Targets {
+		targets = append(targets, t.Text())
+	}
 	if err := c.printFields(9, [][2]string{
 		{"bridge", b.BridgeID}, {"kind", string(b.Kind)}, {"to", bridgeAddress(b)}, {"secret", secret}, {"made by", from},
-		{"on pause", pause}, {"state", bridgeState(b)},
+		{"on pause", pause}, {"targets", strings.Join(targets, ", ")}, {"state", bridgeState(b)},
 	}); err != nil {
 		return err
 	}

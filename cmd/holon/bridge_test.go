@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -129,8 +130,8 @@ func TestTargetsAreReadInTheFormOfTheKind(t *testing.T) {
 		if got != tc.want && !tc.bad || (err != nil) != tc.bad {
 			t.Errorf("%s %q: %+v, %v", tc.kind, tc.text, got, err)
 		}
-		if again, err := parseTarget(bridges.Bridge{Kind: tc.kind}, targetText(got)); !tc.bad && (again != got || err != nil) {
-			t.Errorf("%s %q is written as %q", tc.kind, tc.text, targetText(got))
+		if again, err := parseTarget(bridges.Bridge{Kind: tc.kind}, got.Text()); !tc.bad && (again != got || err != nil) {
+			t.Errorf("%s %q is written as %q", tc.kind, tc.text, got.Text())
 		}
 	}
 }
@@ -148,12 +149,38 @@ func TestWrongLinesAboutBridges(t *testing.T) {
 		{[]string{"bridge", "add", "slack"}, "--token-file"},
 		{[]string{"bridge", "add", "slack", "--token-file=-"}, "nothing is in there"},
 		{[]string{"bridge", "add", "slack", "--token-file=-", "--topic-file=-"}, "stdin"},
+		{[]string{"bridge", "add", "github", "--allow-target=octo/hello"}, "--allow-target: octo/hello: give OWNER/REPOSITORY#NUMBER"},
 	} {
 		r := holon(t, freshDir(t), "", append(tc.args, nowhere)...)
 		if r.code != exitUsage || !strings.Contains(r.err, tc.err) {
 			t.Errorf("%v: exit %d: %s", tc.args, r.code, r.err)
 		}
 	}
+}
+
+// TestATokenOfAThreadSendsToTheTargetsOfABridge, and the refusal says who can change them.
+func TestATokenOfAThreadSendsToTheTargetsOfABridge(t *testing.T) {
+	s := startServer(t)
+	s.did("thread/start", `{"thread_id":"mine"}`)
+	r := holon(t, s.data, "github_pat_0123456789", "bridge", "add", "github", "--token-file=-", "--allow-target=octo/hello#12", "--allow-target=octo/hello#13")
+	if r.code != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	contains(t, s.want("bridge", "show", "github"), "targets   octo/hello#12, octo/hello#13\n")
+	token := s.newToken("ci", "--role", "operate", "--thread", "mine")
+	subscribe := func(number int) string {
+		_, text := s.as(token, "subscription/create", fmt.Sprintf(`{"bridge_id":"github","thread_id":"mine","target":{"repository":"octo/hello","number":%d}}`, number))
+		return text
+	}
+	contains(t, subscribe(13), `"created":true`)
+	contains(t, subscribe(14), `"kind":"forbidden"`)
+	contains(t, subscribe(14), `"field":"target","reason":"target"`)
+	_, text := s.as(token, "subscription/update", `{"subscription_id":"s","include_text":true}`)
+	contains(t, text, `"reason":"threads"`)
+	s.did("bridge/update", `{"bridge_id":"github","targets":[{"repository":"octo/hello","number":14}]}`)
+	contains(t, subscribe(14), `"created":true`)
+	r = s.holon("call", "subscription/create", `{"bridge_id":"github","thread_id":"mine","target":{"repository":"octo/hello","number":13}}`)
+	contains(t, r.out, `"created"`) // the owner's
 }
 
 // A test that fails says what to do, in the words of each target.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/signal"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +66,9 @@ too.
 			if plain || plainOnly(&g.console) {
 				return chatPlain(cmd.Context(), &g.console, c, t)
 			}
-			result, err := chat.Run(cmd.Context(), chat.Options{
+			ctx, stop := signal.NotifyContext(cmd.Context(), endSignals()...)
+			defer stop()
+			result, err := chat.Run(ctx, chat.Options{
 				Client: c, Thread: t.ThreadID, In: g.in, Out: g.out, Environ: g.environ, Colour: g.env("NO_COLOR") == "",
 			})
 			if result.Runs {

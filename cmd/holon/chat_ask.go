@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -19,47 +17,26 @@ func (p *plainChat) ask() error {
 		return nil
 	}
 	q := &p.open[0]
+	var rows []string
+	if !q.shown {
+		q.describe(p.ctx, p.client, p.thread.ThreadID)
+		if rows = q.first(); q.phrase != q.content.Phrase { // the timeline has only the agent's words
+			rows = append([]string{q.phrase}, rows...)
+		}
+		q.shown = true
+	}
 	q.asked = time.Now()
-	for _, line := range append(p.about(q.content), answerLines(q.question)...) {
-		if _, err := fmt.Fprintln(p.con.out, strings.TrimRight("question: "+line, " ")); err != nil {
+	return p.question(append(rows, answerLines(q.question)...))
+}
+
+// question writes rows of a question.
+func (p *plainChat) question(rows []string) error {
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(p.con.out, strings.TrimRight("question: "+row, " ")); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// about is the directory and the change that a question is about. Its text and command
-// are in the timeline already.
-func (p *plainChat) about(c timeline.Content) (lines []string) {
-	if c.Type != "permission_request" {
-		return nil
-	}
-	cwd, subject := c.Subject.Cwd, timeline.Content{}
-	if c.Subject.ItemID != "" {
-		var read struct {
-			Item struct {
-				Content json.RawMessage `json:"content"`
-			} `json:"item"`
-		}
-		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
-		defer cancel()
-		if p.client.Call(ctx, "item/read", map[string]any{"item_id": c.Subject.ItemID}, &read) == nil {
-			subject = timeline.ReadContent(read.Item.Content)
-		}
-	}
-	if cwd == "" {
-		cwd = subject.Cwd
-	}
-	if cwd != "" {
-		lines = append(lines, "in "+timeline.OneLine(cwd))
-	}
-	if c.Subject.Command == "" && subject.Command != "" {
-		lines = append(lines, timeline.OneLine(subject.Command))
-	}
-	if diffs := subject.Diffs(); diffs != "" {
-		lines = append(lines, strings.Split(diffs, "\n")...)
-	}
-	return lines
 }
 
 // answerLines are the answers that a question takes.
@@ -71,8 +48,8 @@ func answerLines(q question) (lines []string) {
 		return lines
 	}
 	for i, option := range q.content.Options {
-		if more := conversation.Widens(option.Kind); more != "" {
-			lines[i] += ", " + more
+		if more := wording.Widens(option.Kind); more != "" {
+			lines[i] += ", and " + more
 		}
 	}
 	return lines
@@ -92,6 +69,13 @@ func (p *plainChat) answer(line string) error {
 		}
 	}
 	if params == nil {
+		q.asked = time.Time{}
+		return p.ask()
+	}
+	if rest := q.rest(params); len(rest) > 0 {
+		if err := p.question(append(rest, askAgain)); err != nil {
+			return err
+		}
 		q.asked = time.Time{}
 		return p.ask()
 	}

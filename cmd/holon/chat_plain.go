@@ -58,14 +58,14 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
 	after, active, err := beginOf(ctx, c, t.ThreadID)
 	if err != nil {
 		return err
 	}
 	p := &plainChat{
-		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{}), input: newLineInput(con),
+		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{AskedBelow: true}), input: newLineInput(con),
 		active: active, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()

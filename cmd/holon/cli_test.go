@@ -52,7 +52,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"call", nowhere, "x", "{"}, exitUsage, "PARAMS is not JSON"},
 		{[]string{"call"}, exitUsage, "Try: holon call"},
 		{[]string{"threads", nowhere, "--limit=-1"}, exitUsage, "--limit"},
-		{[]string{"respond", nowhere, "item"}, exitUsage, "exactly one of"},
+		{[]string{"respond", nowhere, "item"}, exitFailed, "no server at"},
 		{[]string{"respond", nowhere, "--allow"}, exitUsage, "which ITEM?"},
 		{[]string{"respond", nowhere, "item", "--allow", "--reject"}, exitUsage, "exactly one of"},
 		{[]string{"respond", nowhere, "item", "--answer", "yes"}, exitUsage, "is not JSON"},

@@ -27,6 +27,13 @@ func TestWhatStopsSomethingAsksOnATerminal(t *testing.T) {
 	p.await("running, ")
 	p.enter("n")
 	p.exit()
+	p = s.openTerminal("stop")
+	p.await("Stop the server on " + s.data + "? 1 turn runs, with 100ms to end")
+	p.await(turn[len(turn)-8:] + " of one: running, ")
+	p.await("[y/N] ")
+	p.enter("n")
+	p.exit()
+	p.await("nothing was changed")
 	if s.stateOf(turn) != "active" || s.stateOf(thread) != "running" {
 		t.Fatal("it was stopped without a yes")
 	}
@@ -108,4 +115,32 @@ func TestAThreadWithoutATitleIsKnownByItsFirstPrompt(t *testing.T) {
 		t.Errorf("as a name: %+v", r)
 	}
 	contains(t, s.holon("close").err, "two     say hello            idle ", "one     /ask Delete 日本語?  waiting ")
+}
+
+// What ended with a restart is listed before it is retried. A turn whose thread is closed
+// meanwhile is refused, and the other is retried.
+func TestRetryInterruptedAsksOnATerminal(t *testing.T) {
+	s := startServer(t)
+	_, first := s.startSleeper("one", "work")
+	_, second := s.startSleeper("two", "other")
+	s.stop()
+	s.start()
+	p := s.openTerminal("retry", "--interrupted")
+	p.await("2 turns ended with the restart at ")
+	p.await("[y/N] ")
+	p.enter("n")
+	p.await("nothing was changed")
+	if code := p.exit(); code != exitFailed || s.stateOf(first) != "interrupted" {
+		t.Errorf("no: exit %d, the turn is %s", code, s.stateOf(first))
+	}
+	p = s.openTerminal("retry", "--interrupted")
+	p.await(`of two "other"`)
+	p.await("Retry them? [y/N] ")
+	s.want("call", "thread/close", `{"thread_id":"one"}`)
+	p.enter("y")
+	p.await("not retried: ")
+	p.await(second + ` of two "other": attempt 2, active`)
+	if code := p.exit(); code != exitFailed || s.stateOf(first) != "interrupted" || s.stateOf(second) != "active" {
+		t.Errorf("exit %d, %q", code, p.end())
+	}
 }

@@ -110,7 +110,7 @@ func (d delegation) run(t *testing.T, binary string) {
 }
 
 func TestExamplesDelegate(t *testing.T) {
-	binary := build(t, t.TempDir(), ".")
+	binary := build(t, t.TempDir(), "./cmd/holon")
 	t.Run("shell", func(t *testing.T) {
 		script, err := filepath.Abs("../../docs/examples/delegate.sh")
 		if err != nil {
@@ -121,19 +121,19 @@ func TestExamplesDelegate(t *testing.T) {
 				return leads([]string{script}, ""), []string{withHolon(t, binary)}
 			},
 			"/ask Later? & /ask Now?",
-			"In the background: TURN\nTURN \"now\": completed in TIME\n  \"Now?\" was answered: selected, allow_once (completed)\n",
-			[]string{"It is done:\nThere is 1 new entry", `"later" in thread`, " completed\n", `"Later?" was answered: selected, allow_once`}, `"now"`,
+			"In the background: TURN\nTURN \"now\": completed in TIME\n  \"Now?\" was answered after a restart: Allow\n",
+			[]string{"It is done:\nThere is 1 new entry", `"later" in thread`, " completed\n", `"Later?" was answered after a restart: Allow`}, `"now"`,
 		}.run(t, binary)
 	})
 	t.Run("go", func(t *testing.T) {
 		delegation{
 			func(t *testing.T, _ string) (string, []string) {
-				program := build(t, t.TempDir(), "github.com/seed82539d15/holon/docs/examples/delegate")
+				program := build(t, t.TempDir(), "./docs/examples/delegate")
 				return leads([]string{program, "echo"}, "input = \"json\"\n"), nil
 			},
 			"/ask Later?\n/ask Now?",
-			"1 in the background\npart 2 completed: \"Now?\" was answered: selected, allow_once (completed)\n",
-			[]string{"It is done:\nThere is 1 new entry", `"part 1" in thread`, " completed\n", `"Later?" was answered: selected, allow_once`}, `"part 2"`,
+			"1 in the background\npart 2 completed: \"Now?\" was answered after a restart: Allow\n",
+			[]string{"It is done:\nThere is 1 new entry", `"part 1" in thread`, " completed\n", `"Later?" was answered after a restart: Allow`}, `"part 2"`,
 		}.run(t, binary)
 	})
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,4 +80,31 @@ func (s *server) seen(method, params, branch string) (t seenThread) {
 		return branch == "" || t.Summary.Git.Branch != ""
 	})
 	return t
+}
+
+// A name that JSON cannot have is refused: neither the directory nor the title becomes
+// another one.
+func TestANameThatIsNotUTF8IsRefused(t *testing.T) {
+	s := startServer(t)
+	dir := filepath.Join(t.TempDir(), "caf\xe9")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(strings.ToValidUTF8(dir, "\ufffd"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		`caf\xe9`:          {"run", "--cwd=" + dir, "go"},
+		"--cwd":            {"chat", "--plain", "--cwd=" + dir},
+		"title is not":     {"run", "--title=caf\xe9", "go"},
+		"cwd is not UTF-8": {"call", "thread/start", `{"cwd":"` + dir + `"}`},
+	} {
+		if r := holon(t, s.data, "", args...); r.code == exitOK || !strings.Contains(r.err, want) {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	t.Chdir(dir)
+	if r := holon(t, s.data, "", "run", "--cwd=.", "go"); r.code != exitUsage {
+		t.Errorf("here: %+v", r)
+	}
+	if out := s.want("threads", "-o", "json"); strings.Contains(out, "thread_id") {
+		t.Errorf("started %s", out)
+	}
 }

@@ -69,7 +69,7 @@ func deadServer(t *testing.T, url string) (data string) {
 
 func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
 	data := deadServer(t, "http://127.0.0.1:1") // nothing listens there: the wait for it would take a minute
-	c := &process{cmd: exec.Command(build(t, t.TempDir(), "."), "connect"), exited: make(chan struct{})}
+	c := &process{cmd: exec.Command(build(t, t.TempDir(), "./cmd/holon"), "connect"), exited: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), "HOLON_DATA="+data, "HOLON_LISTEN=127.0.0.1:0", "HOLON_URL=", "HOLON_TOKEN=of-another-server", "XDG_CONFIG_HOME="+t.TempDir())
 	c.cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"holon/status"}`)
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output

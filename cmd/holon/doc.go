@@ -4,6 +4,6 @@
 //
 // Each subcommand is a file with func newXCommand(g *globals) *cobra.Command,
 // listed in root.go. Output for programs goes to stdout and nothing else does;
-// messages for people go to stderr. The exit code is 0, 1 (failed) or 2 (the
-// command line or the configuration is wrong).
+// messages for people go to stderr. The exit code is 0, 1 (failed), 2 (the
+// command line or the configuration is wrong) or 3 (the command says of what).
 package main

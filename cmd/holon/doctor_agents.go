@@ -74,8 +74,13 @@ func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) 
 			continue
 		}
 		f := sqlite.Finding{Name: "agent " + a.Name, Level: sqlite.OK, Text: "of the running server, " + a.State}
-		if a.State == turns.AgentFailed {
+		switch {
+		case a.State == turns.AgentFailed:
 			f.Level, f.Text = sqlite.Error, "of the running server: "+a.LastError
+		case a.Warning != "":
+			f.Level, f.Text = sqlite.Warning, f.Text+"; "+a.Warning
+		case a.Mode != "":
+			f.Text += "; sessions open in the mode " + a.Mode
 		}
 		findings = append(findings, f)
 	}
@@ -106,6 +111,12 @@ func examineAgent(ctx context.Context, name string, agent config.Agent, patience
 			return f
 		}
 		f.Level, f.Text = sqlite.OK, probedText(info, time.Since(began))
+		switch {
+		case info.Warning != "":
+			f.Level, f.Text = sqlite.Warning, f.Text+"; "+info.Warning
+		case info.Mode != "":
+			f.Text += ", in the mode " + info.Mode
+		}
 	case config.KindWorker:
 		f.Level, f.Text = sqlite.OK, fmt.Sprintf("its turns wait for workers to claim them; leases of %s", agent.Worker.Lease)
 	default:

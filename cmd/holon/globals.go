@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +22,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitEarly  = 3 // of run and await: the turn completed but stopped early
 )
 
 // globals is what all subcommands share: the console, the common flags, and the
@@ -142,10 +143,10 @@ func (g *globals) complain(err error) {
 	}
 }
 
-// interruptible ends the context of run at SIGINT and SIGTERM.
+// interruptible ends the context of run at one of endSignals.
 func interruptible(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(cmd.Context(), endSignals()...)
 		defer stop()
 		cmd.SetContext(ctx)
 		err := run(cmd, args)
@@ -164,6 +165,9 @@ func cwd(flag string) (string, error) {
 	path, err := filepath.Abs(flag)
 	if err != nil {
 		return "", fmt.Errorf("--cwd: %w", err)
+	}
+	if !utf8.ValidString(path) {
+		return "", usagef("--cwd: the name of the directory is not UTF-8: %q; rename it", path)
 	}
 	return path, nil
 }

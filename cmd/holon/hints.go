@@ -119,6 +119,8 @@ func hintOfForbidden(reason string) string {
 	switch reason {
 	case "agent_token":
 		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
+	case "target":
+		return "The owner of the server can add a target to the bridge: its member targets."
 	case "console":
 		return "This token is that of one browser. Use the one that it was signed in with."
 	case "code":

@@ -147,6 +147,7 @@ func (l inboxList) fetch(c *caller, thread string) (found inboxEntries, err erro
 	if l.superseded {
 		params["include_superseded"] = true
 	}
+	var pages client.Pages
 	for first := true; ; first = false {
 		params["limit"] = 1000
 		if left := l.limit - len(found.Entries); l.limit > 0 && left < 1000 {
@@ -166,7 +167,11 @@ func (l inboxList) fetch(c *caller, thread string) (found inboxEntries, err erro
 			found.AsOfSeq, found.UnackedEntries, found.PendingItems = page.AsOfSeq, page.Unacked, page.Pending
 		}
 		found.Entries = append(found.Entries, page.Entries...)
-		if found.more = page.Next != ""; !found.more || l.limit > 0 && len(found.Entries) >= l.limit || len(found.Entries) >= maxRows {
+		more, err := pages.Follow(string(page.Next))
+		if err != nil {
+			return found, fmt.Errorf("inbox/read: %w", err)
+		}
+		if found.more = more; !more || l.limit > 0 && len(found.Entries) >= l.limit || len(found.Entries) >= maxRows {
 			slices.Reverse(found.Entries)
 			return found, nil
 		}

@@ -156,6 +156,7 @@ type expandedEntry struct {
 func (c *caller) expand(thread, id string, limit int) (expandedEntry, error) {
 	found := expandedEntry{ThreadID: thread, Items: []jsontext.Value{}}
 	params := map[string]any{"thread_id": thread, "entry_id": id}
+	var pages client.Pages
 	for {
 		params["limit"] = 1000
 		if left := limit - len(found.Items); limit > 0 && left < 1000 {
@@ -169,7 +170,11 @@ func (c *caller) expand(thread, id string, limit int) (expandedEntry, error) {
 			return found, ofInbox(err, thread)
 		}
 		found.Items = append(found.Items, page.Items...)
-		if found.more = page.Next != ""; !found.more || limit > 0 && len(found.Items) >= limit {
+		more, err := pages.Follow(string(page.Next))
+		if err != nil {
+			return found, fmt.Errorf("inbox/expand: %w", err)
+		}
+		if found.more = more; !more || limit > 0 && len(found.Items) >= limit {
 			return found, nil
 		}
 		params["after_raw_id"] = page.Next

@@ -74,7 +74,7 @@ const (
 	// batchPause is how long the input must pause before an incomplete batch is
 	// stored.
 	batchPause = 100 * time.Millisecond
-	// lastBatch bounds the storing of what was read before Ctrl-C.
+	// lastBatch bounds the storing of what was read before Ctrl-C or another signal.
 	lastBatch = 5 * time.Second
 )
 
@@ -135,7 +135,7 @@ func (in *ingester) store(items <-chan numbered) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		err := in.send(in.c.ctx, batch)
+		err := in.send(batch)
 		batch, bytes = batch[:0], 0
 		return err
 	}
@@ -158,20 +158,19 @@ func (in *ingester) store(items <-chan numbered) error {
 				return err
 			}
 		case <-in.c.ctx.Done():
-			ctx, stop := context.WithTimeout(context.WithoutCancel(in.c.ctx), lastBatch)
-			defer stop()
-			if len(batch) > 0 {
-				if err := in.send(ctx, batch); err != nil {
-					return err
-				}
+			if err := flush(); err != nil {
+				return err
 			}
 			return context.Cause(in.c.ctx)
 		}
 	}
 }
 
-// send stores a batch, in one transaction. While the inbox is full it waits.
-func (in *ingester) send(ctx context.Context, batch []numbered) error {
+// send stores a batch, in one transaction. While the inbox is full it waits. A signal
+// does not end it at once: nobody reads the batch a second time.
+func (in *ingester) send(batch []numbered) error {
+	ctx, stop := outlast(in.c.ctx, lastBatch)
+	defer stop()
 	list := make([]inbox.Item, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Item
@@ -206,6 +205,19 @@ func (in *ingester) send(ctx context.Context, batch []numbered) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// outlast returns a context that ends so much later than ctx, and for the same cause.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(later, func() { timer.Stop() })
+	})
+	return later, func() {
+		stop()
+		cancel(nil)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/strict"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -45,6 +46,7 @@ func readItems(ctx context.Context, r io.Reader, source string, items chan<- num
 // readItem reads an item and checks what the server would check, so that a wrong
 // line keeps no other from being stored.
 func readItem(line []byte, source string) (item inbox.Item, err error) {
+	line, _ = mend.JSON(line)
 	if err := strict.Unmarshal(bytes.Clone(line), &item); err != nil {
 		return item, fmt.Errorf("it is not an item: %w", err)
 	}

@@ -1,11 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func TestIngestStoresEachItemOnce(t *testing.T) {
@@ -96,6 +105,49 @@ func TestIngestWorksOnALivePipe(t *testing.T) {
 	feed.Close()
 	if got := <-code; got != exitOK || errs.String() != "stored 2, 0 duplicates\n" {
 		t.Errorf("exit %d: %s", got, errs.String())
+	}
+}
+
+// A signal that comes while a batch is under way does not lose it.
+func TestIngestKeepsItsBatchOverASignal(t *testing.T) {
+	s := startMailbox(t)
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := url.Parse(record.URLs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(s.data, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	forward := httputil.NewSingleHostReverseProxy(there)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(string(body), "inbox/ingest") {
+			cancel() // as a signal does
+		}
+		r.Body, r.Host = io.NopCloser(bytes.NewReader(body)), there.Host
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	in, feed := io.Pipe()
+	defer in.Close()
+	go func() { _, _ = io.WriteString(feed, `{"native_id":"one"}`+"\n") }()
+	var out, errs buffer
+	g := &globals{console: console{in: in, out: &out, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "HOLON_URL=" + proxy.URL, "HOLON_TOKEN=" + strings.TrimSpace(string(token)), "XDG_CONFIG_HOME=" + t.TempDir()}}}
+	if code := execute(ctx, g, []string{"ingest", "me", "--source=ci"}); code != exitFailed || !strings.Contains(errs.String(), "stored 1, 0 duplicates") {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	if got := s.want("inbox"); !strings.Contains(got, "ci one") {
+		t.Errorf("the inbox has %s", got)
 	}
 }
 

@@ -298,7 +298,7 @@ func TestWatchOfAConsumerConfirmsAtCtrlC(t *testing.T) {
 // whole line, and the cursor is never above what was printed. Together they print
 // every event.
 func TestKilledWatchMissesNothing(t *testing.T) {
-	binary := build(t, t.TempDir(), ".")
+	binary := build(t, t.TempDir(), "./cmd/holon")
 	s := startServer(t)
 	s.want("run", "--thread=main", "hello")
 	printed := map[int64]bool{}

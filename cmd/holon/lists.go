@@ -40,6 +40,7 @@ type rowsFound struct {
 // fetch reads the newest limit rows (0: all) and puts the newest last.
 func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]any, limit int) (rowsFound, error) {
 	var found rowsFound
+	var pages client.Pages
 	params := map[string]any{"order": "desc"}
 	for name, value := range filter {
 		if value != "" {
@@ -65,7 +66,11 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 			}
 		}
 		found.rows = append(found.rows, rows...)
-		if found.more = next != ""; !found.more || limit > 0 && len(found.rows) >= limit {
+		more, err := pages.Follow(next)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", l.method, err)
+		}
+		if found.more = more; !more || limit > 0 && len(found.rows) >= limit {
 			slices.Reverse(found.rows)
 			return found, nil
 		}

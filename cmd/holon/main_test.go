@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,6 +17,11 @@ var programs = map[string]func(arg string) error{}
 
 func TestMain(m *testing.M) {
 	hosttest.Main(programs)
+	// What was started with nohup ignores SIGHUP, and what it starts does too, except if it
+	// catches it: tests send it to programs that must not.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	// A read from a terminal cannot be cancelled: the reader of questions ends
 	// with the process. A connection that net/http cuts early lingers 500 ms,
 	// longer than goleak waits.

@@ -121,7 +121,7 @@ func (s *builds) answering() (stop func() []time.Duration) {
 // each refusal says what to wait for, and nothing grows.
 func TestStartingWorkInALoopIsBounded(t *testing.T) {
 	starts, long := startsOf(t)
-	s := serveConfig(t, build(t, t.TempDir(), "."), "[agents.builds]\nkind = \"worker\"\nlease_seconds = 86400\nclaim_timeout_seconds = 0\n")
+	s := serveConfig(t, build(t, t.TempDir(), "./cmd/holon"), "[agents.builds]\nkind = \"worker\"\nlease_seconds = 86400\nclaim_timeout_seconds = 0\n")
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	first := s.usage()
 	own := s.claim("own")

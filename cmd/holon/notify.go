@@ -272,7 +272,7 @@ func (o *notifyOptions) findID(c *caller, target bridges.Target) (string, error)
 	if o.id != "" {
 		return o.id, nil
 	}
-	first := subscriptionName(o.bridge, o.thread, targetText(target))
+	first := subscriptionName(o.bridge, o.thread, target.Text())
 	for n := 1; ; n++ {
 		id := first
 		if n > 1 {
@@ -363,7 +363,7 @@ func newsOf(s bridges.Subscription) string {
 
 // through says where a subscription sends.
 func through(s bridges.Subscription) string {
-	if target := targetText(s.Target); target != "" {
+	if target := s.Target.Text(); target != "" {
 		return s.BridgeID + " to " + target
 	}
 	return s.BridgeID

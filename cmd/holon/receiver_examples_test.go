@@ -32,11 +32,7 @@ type holding struct {
 func TestReceiversOfTheDocumentation(t *testing.T) {
 	programs := map[string]func(t *testing.T) []string{
 		"go": func(t *testing.T) []string {
-			binary := filepath.Join(t.TempDir(), "receiver")
-			if out, err := osexec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../docs/examples/receiver").CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			return []string{binary}
+			return []string{build(t, t.TempDir(), "./docs/examples/receiver")}
 		},
 		"python":     func(t *testing.T) []string { return interpreted(t, "python3", "receiver.py") },
 		"javascript": func(t *testing.T) []string { return interpreted(t, "node", "receiver.js") },

@@ -22,7 +22,8 @@ func newRespondCommand(g *globals) *cobra.Command {
 		Long: `Answers a permission request or question. The first answer wins.
 
   holon respond                          list the open questions
-  holon respond item_…                   be asked at the terminal
+  holon respond item_…                   be asked at the terminal, with all that it is about
+  holon respond item_… | less            read all that it is about
   holon respond item_… --allow           the option that allows it once
   holon respond item_… --reject          the option that rejects it once
   holon respond item_… --option ID       an option by its id
@@ -41,11 +42,11 @@ func newRespondCommand(g *globals) *cobra.Command {
 				}
 				return waitingListing.print(g, cmd, map[string]any{"status": "pending"}, 0)
 			}
-			if chosen == 0 && g.isTerminal(g.in) && g.isTerminal(g.out) {
-				return respondAtTerminal(g, cmd, args[0])
+			if atTerminal := g.isTerminal(g.in) && g.isTerminal(g.out); chosen == 0 && (atTerminal || g.output == "" || g.output == "text") {
+				return showQuestion(g, cmd, args[0], atTerminal)
 			}
 			if chosen != 1 {
-				return usagef("give exactly one of --allow, --reject, --option ID, --answer JSON and --cancel")
+				return usagef("%s", howToRespond)
 			}
 			format, err := g.format("text", "json", "jsonl")
 			if err != nil {
@@ -95,8 +96,12 @@ func onceOrAlways(verb string, always bool) string {
 	return verb + "_once"
 }
 
-// respondAtTerminal asks the person the agent's question.
-func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
+// howToRespond is said where an answer is missing.
+const howToRespond = "give exactly one of --allow, --reject, --option ID, --answer JSON and --cancel"
+
+// showQuestion prints the agent's question with all that it is about, and asks the person
+// for the answer if they are at the terminal.
+func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) error {
 	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
@@ -105,21 +110,23 @@ func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 	if id, err = g.changer(cmd, c).question(id); err != nil {
 		return err
 	}
-	var result struct {
-		Item itemRow `json:"item"`
-	}
 	ctx := cmd.Context()
-	if err := c.Call(ctx, "item/read", map[string]any{"item_id": id}, &result); err != nil {
+	asked, status, err := readQuestion(ctx, c, "", id)
+	if err != nil {
 		return err
 	}
-	content := timeline.ReadContent(result.Item.Content)
-	if result.Item.Status != "pending" {
-		return fmt.Errorf("nothing waits for an answer there: it is a %s that is %s", timeline.OneLine(content.Type), timeline.OneLine(result.Item.Status))
+	if status != "pending" {
+		return fmt.Errorf("nothing waits for an answer there: it is a %s that is %s", timeline.OneLine(asked.content.Type), timeline.OneLine(status))
 	}
-	asked := newQuestion(id, content)
+	fmt.Fprintln(g.out, asked.phrase)
+	if err := writeRows(g.out, asked.rows); err != nil {
+		return err
+	}
+	if !atTerminal {
+		return usagef("%s", howToRespond)
+	}
 	terminal := questionsAt(&g.console, false)
 	defer terminal.end()
-	fmt.Fprintln(g.out, timeline.QuestionText(content))
 	terminal.read()
 	for {
 		fmt.Fprint(g.out, promptText(asked))

@@ -12,6 +12,7 @@ import (
 
 func newRetryCommand(g *globals) *cobra.Command {
 	var flags changeFlags
+	var interrupted bool
 	cmd := &cobra.Command{
 		Use:   "retry THREAD|TURN",
 		Short: "Retry a turn that failed, was interrupted, or is or was in review",
@@ -20,15 +21,31 @@ next attempt with the same input, or queues it if its thread is busy. Nothing is
 deleted: the log, and holon turns TURN, still show the earlier attempts. Their
 effects outside of Holon are not undone.
 
+With --interrupted it retries all turns that ended with a restart of the server and
+that nobody has gone on with: those that holon status counts. On a terminal it lists
+them, and asks. A turn that is refused is named, and the others are retried.
+
   holon retry "fix the tests"
-  holon retry 8c1d04fe --reason "the network is back"`,
-		Args: oneName(1),
+  holon retry 8c1d04fe --reason "the network is back"
+  holon retry --interrupted`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !interrupted {
+				return oneName(1)(cmd, args)
+			}
+			if len(args) > 0 || flags.key != "" {
+				return usagef("--interrupted takes no name and no --idempotency-key: it retries each turn once")
+			}
+			return nil
+		},
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.close()
+			if interrupted {
+				return retryInterrupted(c, flags)
+			}
 			s, err := (&control{caller: c}).lastTurn(args[0])
 			if err != nil {
 				return err
@@ -40,11 +57,7 @@ effects outside of Holon are not undone.
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			state := timeline.OneLine(string(r.State))
-			if r.Position > 0 {
-				state += fmt.Sprintf(" at position %d", r.Position)
-			}
-			if err := c.printText(fmt.Sprintf("%s: attempt %d, %s\n", s, r.Attempt, state), nil); err != nil {
+			if err := c.printText(retried(s, r), nil); err != nil {
 				return err
 			}
 			c.note("See it with: holon attach %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
@@ -52,6 +65,8 @@ effects outside of Holon are not undone.
 		}),
 	}
 	flags.bind(cmd, false)
+	cmd.Flags().BoolVar(&interrupted, "interrupted", false, "all turns that ended with a restart of the server")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "with --interrupted: do not ask")
 	return cmd
 }
 

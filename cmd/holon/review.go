@@ -170,6 +170,9 @@ func showReview(c *caller, turnID string) error {
 	if t.Error != nil {
 		state += " (" + t.Error.Message + ")"
 	}
+	if t.StoppedEarly() {
+		state += ", " + turns.EarlyStop(t.StopReason)
+	}
 	if err := c.printFields(10, [][2]string{
 		{"turn", t.TurnID}, {"thread", t.ThreadID}, {"title", t.Title}, {"state", state}, {"attempt", fmt.Sprint(t.Attempt)}, {"review", review},
 		{"continues", t.Continues}, {"continued", t.ContinuedBy},
@@ -204,6 +207,9 @@ var reviewListing = listing{
 		says := t.Message
 		if t.Error != nil {
 			says = t.Error.Message
+		}
+		if t.stoppedEarly() {
+			says = turns.EarlyStop(t.StopReason) + ": " + says
 		}
 		if t.Title != "" {
 			says = t.Title + ": " + says

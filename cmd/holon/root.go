@@ -94,6 +94,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	)
 	add(groupServer,
 		newServeCommand(g),
+		newStopCommand(g),
 		newDoctorCommand(g),
 		newBackupCommand(g),
 		newRestoreCommand(g),

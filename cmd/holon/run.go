@@ -53,7 +53,8 @@ func newRunCommand(g *globals) *cobra.Command {
 		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
 until the turn has ended. Questions of the agent are asked on the terminal.
 Ctrl-C interrupts the turn; a second one exits without waiting for its end. The exit
-code is 0 if the turn completed, 1 otherwise. With --detach it only starts the turn,
+code is 0 if the turn completed, 3 if it completed but stopped early, such as by
+refusal or max_tokens (its stop_reason), and 1 otherwise. With --detach it only starts the turn,
 and prints its name and that of its thread: holon attach shows it later.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
@@ -330,7 +331,7 @@ func callRetrying(ctx context.Context, c *client.Client, method string, params, 
 // SIGINT interrupts the turn, not the command.
 func (o runOptions) run(ctx context.Context, con *console, c *client.Client, prompt, format string, piped bool) error {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -359,8 +360,8 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
 	}
 	run.con, run.signals = con, signals
-	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.threadID, o.full))
 	run.questions = questionsAt(con, piped)
+	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.threadID, o.full))
 	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.Close(); err == nil {
@@ -390,6 +391,11 @@ type runResult struct {
 	Seq        int64           `json:"seq"`
 }
 
+// stoppedEarly reports whether the turn has completed without coming to its own end.
+func (r runResult) stoppedEarly() bool {
+	return r.State == string(turns.Completed) && turns.StopsEarly(r.StopReason)
+}
+
 // ending says in a sentence how an incomplete turn ended.
 func (r runResult) ending() string {
 	var failure struct {
@@ -398,6 +404,9 @@ func (r runResult) ending() string {
 	why := r.Reason
 	if json.Unmarshal(r.Error, &failure) == nil && failure.Message != "" {
 		why = failure.Message
+	}
+	if r.stoppedEarly() {
+		return "the turn stopped early: " + cleanText(r.StopReason)
 	}
 	text := "the turn " + map[string]string{"interrupted": "was interrupted", "failed": "failed"}[r.State]
 	if why != "" {
@@ -435,7 +444,7 @@ func (r *turnRun) report(format string, quiet bool) error {
 		if _, err := io.WriteString(r.con.out, text); err != nil {
 			return err
 		}
-		if r.result.State != "completed" {
+		if r.result.State != "completed" || r.result.stoppedEarly() {
 			r.con.note("holon: %s", r.result.ending())
 		}
 	}
@@ -447,6 +456,9 @@ func (r *turnRun) report(format string, quiet bool) error {
 			r.con.note("holon: %s", doctorHint)
 		}
 		return &exitError{code: exitFailed}
+	}
+	if r.result.stoppedEarly() {
+		return &exitError{code: exitEarly}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -31,9 +32,13 @@ type questions struct {
 type question struct {
 	id      string
 	of      string // the child turn whose agent asks; "" = the turn itself
+	thread  string
 	content timeline.Content
 	form    *form.Form // nil: one answer for the whole question
 	shown   bool
+	phrase  string   // what is asked, in one line
+	rows    []string // all that the phrase does not say
+	written int      // how many of them were
 }
 
 func newQuestion(id string, content timeline.Content) question {
@@ -144,6 +149,7 @@ func (r *turnRun) ask(asked question) error {
 		}
 		return r.say(fmt.Sprintf("%s waits for an answer: holon respond %s %s", asked.asker(), asked.id, how))
 	}
+	asked.describe(r.ctx, r.client, asked.thread)
 	q.open = append(q.open, asked.withForm())
 	if len(q.open) == 1 {
 		return r.show()
@@ -157,24 +163,37 @@ func (r *turnRun) show() error {
 	if len(q.open) == 0 {
 		return nil
 	}
-	text := promptText(q.open[0])
-	if first := &q.open[0]; first.of != "" && (first.shown || len(q.open) > 1) {
-		text = "  " + first.asker() + " asks: " + first.content.Summary("") + "\n" + text
+	first := &q.open[0]
+	v, drawn := r.view.(*timeline.Renderer)
+	head := ""
+	switch {
+	case !drawn && first.of == "":
+		head = "The agent asks: " + first.phrase + "\n"
+	case !drawn:
+		head = first.asker() + " asks: " + first.phrase + "\n"
+	case first.of != "" && (first.shown || len(q.open) > 1):
+		head = "  " + first.asker() + " asks: " + first.phrase + "\n"
+	case !first.shown && (first.phrase != first.content.Phrase || q.screen != r.con.out):
+		head = "  " + first.phrase + "\n" // the timeline has less
 	}
-	q.open[0].shown = true
-	if v, ok := r.view.(*timeline.Renderer); ok {
+	var rows []string
+	if !first.shown {
+		rows = first.first()
+	}
+	first.shown = true
+	if drawn {
 		if err := v.Ask(); err != nil {
 			return err
 		}
-	} else {
-		who := "The agent"
-		if q.open[0].of != "" {
-			who = q.open[0].asker()
-		}
-		text = who + " asks: " + q.open[0].content.Summary("") + "\n" + text
 	}
 	q.read()
-	_, err := io.WriteString(q.screen, text)
+	if _, err := io.WriteString(q.screen, head); err != nil {
+		return err
+	}
+	if err := writeRows(q.screen, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(q.screen, promptText(*first))
 	return err
 }
 
@@ -187,7 +206,7 @@ func promptText(q question) string {
 	var b strings.Builder
 	yes, no := optionOf(options, "allow"), optionOf(options, "reject")
 	for i, option := range options {
-		fmt.Fprintf(&b, "  %d) %s", i+1, timeline.OneLine(option.Name))
+		fmt.Fprintf(&b, "  %d) %s", i+1, wording.OneLine(option.Name))
 		switch i {
 		case yes:
 			b.WriteString("  [y]")
@@ -211,17 +230,13 @@ func promptText(q question) string {
 	return b.String()
 }
 
-// optionOf is the index of the option that a verb (allow, reject) means: "once"
-// is preferred to "always"; -1 = none.
+// optionOf is the index of the option that a verb (allow, reject) means; -1 = none.
 func optionOf(options []timeline.Option, verb string) int {
-	for _, prefix := range []string{verb + "_once", verb} {
-		for i, option := range options {
-			if strings.HasPrefix(option.Kind, prefix) {
-				return i
-			}
-		}
+	kinds := make([]string, len(options))
+	for i, o := range options {
+		kinds[i] = o.Kind
 	}
-	return -1
+	return wording.Choose(kinds, verb)
 }
 
 // beside writes something while a question is on the terminal, and shows the
@@ -289,8 +304,8 @@ func (r *turnRun) answer(line string, open bool) error {
 	if len(q.open) == 0 {
 		return nil
 	}
-	first := q.open[0]
-	params, why := readAnswer(first, line)
+	first := &q.open[0]
+	params, why := readAnswer(*first, line)
 	if why != "" {
 		if _, err := io.WriteString(q.screen, "  "+why+"\n"); err != nil {
 			return err
@@ -300,7 +315,14 @@ func (r *turnRun) answer(line string, open bool) error {
 	if params == nil { // the next field of the form
 		return r.show()
 	}
-	params["item_id"] = first.id
+	if rest := first.rest(params); len(rest) > 0 {
+		if err := writeRows(q.screen, append(rest, askAgain)); err != nil {
+			return err
+		}
+		return r.show()
+	}
+	id := first.id
+	params["item_id"] = id
 	q.open = q.open[1:]
 	r.call("item/respond", params, func(err error) string {
 		switch {
@@ -311,7 +333,7 @@ func (r *turnRun) answer(line string, open bool) error {
 		case client.IsKind(err, client.KindForbidden):
 			return fmt.Sprintf("you may not answer it: %v", err)
 		}
-		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, first.id)
+		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, id)
 	})
 	return r.next()
 }

@@ -301,7 +301,7 @@ func (r *turnRun) takeChild(item feedItem, open, found bool) error {
 			return fmt.Errorf("read %s: %w", event.Method, err)
 		}
 		if p.Status == "pending" {
-			r.askSoon(question{id: event.ItemID, of: r.children.names[event.TurnID], content: timeline.ReadContent(p.Content)})
+			r.askSoon(question{id: event.ItemID, thread: event.ThreadID, of: r.children.names[event.TurnID], content: timeline.ReadContent(p.Content)})
 		}
 	}
 	return nil
@@ -380,7 +380,7 @@ func (r *turnRun) item(event client.Event) error {
 		}
 	case "permission_request", "question":
 		if p.Status == "pending" {
-			r.askSoon(question{id: event.ItemID, content: content})
+			r.askSoon(question{id: event.ItemID, thread: event.ThreadID, content: content})
 		}
 	}
 	return nil

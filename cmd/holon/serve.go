@@ -20,8 +20,10 @@ func newServeCommand(g *globals) *cobra.Command {
 		Use:   "serve",
 		Short: "Start the server",
 		Long: `Starts the server: SQLite in the data directory, the echo agent and the
-configured agents. The agent that --agent names is the default. SIGTERM
-drains (running turns get drain_seconds), a second one exits at once.
+configured agents. The agent that --agent names is the default. SIGTERM (and
+SIGHUP, unless it was started with nohup) drains: running turns get drain_seconds.
+A second SIGTERM ends it at once. holon stop sends the signal, and can let running
+turns end before.
 
   holon serve
   holon serve --agent opencode
@@ -68,19 +70,24 @@ drains (running turns get drain_seconds), a second one exits at once.
 // second signal.
 const killWithin = 500 * time.Millisecond
 
-// stopSignals closes stop at the first SIGTERM or SIGINT. At the second it
+// stopSignals closes stop at the first of endSignals. At a second SIGTERM or SIGINT it
 // kills the agents' processes and ends this process: two signals mean that the
-// sender does not want to wait.
+// sender does not want to wait. The process dies of that signal: a supervisor then
+// knows that it was asked for, and does not start the server again.
 func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, endSignals()...)
 	first := make(chan struct{})
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
 		}
 		close(first)
-		if _, ok := <-signals; !ok {
+		second, ok := <-signals
+		for ok && second == syscall.SIGHUP { // the shell and the kernel both tell that a terminal is closed
+			second, ok = <-signals
+		}
+		if !ok {
 			return
 		}
 		if f := kill.Load(); f != nil {
@@ -94,7 +101,10 @@ func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func(
 			case <-time.After(killWithin):
 			}
 		}
-		os.Exit(exitFailed)
+		signal.Reset(second)
+		_ = syscall.Kill(os.Getpid(), second.(syscall.Signal)) // another thread may get it, a moment later
+		<-time.After(killWithin)
+		os.Exit(exitFailed) // process 1 of a container does not die of it
 	}()
 	return first, func() {
 		signal.Stop(signals)

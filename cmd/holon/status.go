@@ -37,11 +37,27 @@ type serverStatus struct {
 }
 
 func newStatusCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
+	var dismiss bool
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the server",
-		Args:  cobra.NoArgs,
+		Long: `Shows the state of the server, which turns are active, and how many ended with a
+restart of the server, if nobody has gone on with them. holon retry --interrupted
+retries those; with --dismiss they are not shown again, here, in the dashboard and in
+the console.
+
+  holon status
+  holon status --dismiss`,
+		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			if dismiss {
+				c, err := g.caller(cmd)
+				if err != nil {
+					return err
+				}
+				defer c.close()
+				return dismissLost(c)
+			}
 			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
@@ -65,12 +81,19 @@ func newStatusCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := status.print(&g.console, endpoint.URL); err != nil || status.Turns.Active == 0 {
+			if err := status.print(&g.console, endpoint.URL); err != nil {
 				return err
 			}
-			return printActive(cmd.Context(), &g.console, c)
+			if status.Turns.Active > 0 {
+				if err := printActive(cmd.Context(), &g.console, c); err != nil {
+					return err
+				}
+			}
+			return printLost(cmd.Context(), &g.console, c)
 		}),
 	}
+	cmd.Flags().BoolVar(&dismiss, "dismiss", false, "do not show again what has ended with a restart so far")
+	return cmd
 }
 
 func (s serverStatus) print(con *console, url string) error {

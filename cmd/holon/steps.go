@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // turnRow has the shown members of a turn in a list.
@@ -28,6 +29,7 @@ type turnRow struct {
 	CompletedAt     string `json:"completed_at"`
 	RetryAt         string `json:"retry_at"`
 	Reason          string `json:"reason"`
+	StopReason      string `json:"stop_reason"`
 	Message         string `json:"message"`
 	Error           *struct {
 		Message string `json:"message"`
@@ -79,6 +81,11 @@ func (t turnRow) attempts() string {
 	return fmt.Sprint(t.Attempt)
 }
 
+// stoppedEarly reports whether the turn has completed without coming to its own end.
+func (t turnRow) stoppedEarly() bool {
+	return t.State == string(turns.Completed) && turns.StopsEarly(t.StopReason)
+}
+
 // why says how the turn ended, or what it waits for.
 func (t turnRow) why() string {
 	switch {
@@ -86,6 +93,8 @@ func (t turnRow) why() string {
 		return t.Error.Message
 	case t.Reason != "":
 		return t.Reason
+	case t.stoppedEarly():
+		return t.StopReason
 	case t.Message != "" && t.State != "completed": // for a completed turn it is the answer
 		return t.Message
 	}

@@ -91,6 +91,8 @@ func atHand(s *api.ThreadSummary) string {
 		return toolLine(s.Doing)
 	case s.Status == turns.SummaryIdle && s.Interrupted:
 		return "interrupted"
+	case s.Status == turns.SummaryIdle && s.StopReason != "":
+		return turns.EarlyStop(s.StopReason)
 	}
 	return timeline.OneLine(s.Progress)
 }

@@ -102,6 +102,8 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"make","target":"make all"}}}`, "working||make all||"},
 		{`{"state":"running","summary":{"status":"failed","error":{"kind":"agent_failed","message":"it broke"}}}`, "failed||it broke||"},
 		{`{"state":"running","summary":{"status":"idle","interrupted":true,"progress":"thinking"}}`, "idle||interrupted||"},
+		{`{"state":"running","summary":{"status":"idle","stop_reason":"max_tokens"}}`, "idle||stopped early (max_tokens)||"},
+		{`{"state":"running","summary":{"status":"working","stop_reason":"max_tokens","progress":"thinking"}}`, "working||thinking||"},
 		{`{"state":"paused","summary":{"status":"idle","interrupted":true,"queued":2}}`, "idle||interrupted; paused; 2 queued||"},
 		{`{"state":"running","summary":{"status":"working","interrupted":true,"progress":"thinking"}}`, "working||thinking||"},
 		{`{"state":"closed","summary":{"status":"closed","interrupted":true}}`, "closed||||"},

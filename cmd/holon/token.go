@@ -23,7 +23,7 @@ func newTokenCommand(g *globals) *cobra.Command {
 		Long: `A named token may do what its role says, and nothing else:
 
   read      read everything, also what agents print: that is reading your code
-  respond   also answer questions, but not with "always", and acknowledge inboxes
+  respond   also answer questions, allowing things once only, and acknowledge inboxes
   work      also start, steer and stop work: that runs code as you
   operate   everything except tokens, the secrets of bridges, and pruning
 
@@ -105,7 +105,7 @@ func (c *caller) printNewToken(r tokens.Result) error {
 func tokenMay(t tokens.Token) string {
 	may := map[tokens.Role]string{
 		tokens.RoleRead:    "it may read everything, also what agents print",
-		tokens.RoleRespond: "it may read everything, answer questions, and acknowledge inboxes",
+		tokens.RoleRespond: "it may read everything, answer questions (allowing things once only), and acknowledge inboxes",
 		tokens.RoleWork:    "it may start and stop work, and so RUN CODE AS THE SERVER'S USER",
 		tokens.RoleOperate: "it may do everything but change tokens and secrets, and so RUN CODE AS THE SERVER'S USER",
 	}[t.Role]

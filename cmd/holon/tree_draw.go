@@ -187,7 +187,7 @@ func treeState(t *treeThread, now time.Time) (sign timeline.Sign, text string) {
 func turnState(t *turns.Turn, now time.Time) (timeline.Sign, string) {
 	s := timeline.TurnState{
 		State: string(t.State), Progress: string(t.Progress), WaitsFor: len(t.WaitsFor), RetryAt: t.RetryAt.Time,
-		Took: tookOf(t, now), Background: t.AttentionPolicy == turns.Notify,
+		StopReason: t.StopReason, Took: tookOf(t, now), Background: t.AttentionPolicy == turns.Notify,
 	}
 	if t.Review != nil {
 		s.Review = string(t.Review.State)

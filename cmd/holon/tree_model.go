@@ -8,8 +8,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify"
+	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -142,7 +142,7 @@ func (f *forest) applyItem(e client.Event) {
 }
 
 func questionOf(itemID, turnID string, content jsontext.Value) treeQuestion {
-	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: timeline.OneLine(timeline.QuestionText(timeline.ReadContent([]byte(content))))}
+	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: wording.Phrase([]byte(content))}
 }
 
 func (f *forest) applyTurn(e client.Event) {
@@ -180,6 +180,7 @@ func (f *forest) applyTurn(e client.Event) {
 		next.State, next.Progress, next.RetryAt, next.WaitsFor = turns.Active, cmp.Or(turns.Progress(p.State), next.Progress), now.RetryAt, now.WaitsFor
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		next.State, next.CompletedAt, next.Error, next.Reason, next.WaitsFor = now.State, now.CompletedAt, now.Error, now.Reason, nil
+		next.StopReason = now.StopReason
 		next.Review = now.Review
 		if !now.StartedAt.IsZero() {
 			next.StartedAt = now.StartedAt

@@ -141,9 +141,9 @@ func build(t *testing.T, dir, pkg string) string {
 	if testing.Short() {
 		t.Skip("NOT TESTED: the race detector does not see into programs that run apart; without -short they are tested")
 	}
-	path := filepath.Join(dir, "built-"+filepath.Base(pkg))
-	if out, err := osexec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	path, err := hosttest.Build(dir, pkg)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
@@ -151,7 +151,7 @@ func build(t *testing.T, dir, pkg string) string {
 // The examples of docs/examples run against the real server: both serve as
 // workers while the server and they themselves are killed.
 func TestExampleWorkers(t *testing.T) {
-	binary := build(t, t.TempDir(), ".")
+	binary := build(t, t.TempDir(), "./cmd/holon")
 	t.Run("python", func(t *testing.T) { exampleInPython(t, binary) })
 	t.Run("go", func(t *testing.T) { exampleInGo(t, binary) })
 	t.Run("delegating", func(t *testing.T) { exampleThatDelegates(t, binary) })
@@ -200,11 +200,11 @@ func exampleThatDelegates(t *testing.T, binary string) {
 		s.process.kill()
 		s.up()
 		start()
-		// The restart has interrupted the part that asked: it is not retried.
+		s.allow("Go on?") // the part that asked waits over the restart
 	}); state != "completed" {
 		t.Errorf("over a restart: %s", state)
 	}
-	if got := message(); !strings.Contains(got, "/ask Go on?: interrupted: ") || !strings.HasSuffix(got, "and well: completed: and well") {
+	if got := message(); !strings.Contains(got, "/ask Go on?: completed: \"Go on?\" was answered after a restart: Allow") || !strings.HasSuffix(got, "and well: completed: and well") {
 		t.Errorf("%q", got)
 	}
 }
@@ -295,7 +295,7 @@ func exampleInPython(t *testing.T, binary string) {
 
 func exampleInGo(t *testing.T, binary string) {
 	s := serveBuilds(t, binary, 2)
-	worker := build(t, t.TempDir(), "github.com/seed82539d15/holon/docs/examples/worker")
+	worker := build(t, t.TempDir(), "./docs/examples/worker")
 	first := s.worker(worker, "builds")
 	if text, state := s.run("one two", nil); state != "completed" || text != "1 one\n2 two\n" {
 		t.Errorf("%s: %q", state, text)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // grace is how long a server may take to start or to end; the drain of a
@@ -32,12 +33,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	path := filepath.Join(dir, "holon")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+	return hosttest.Build(dir, "./cmd/holon")
 })
 
 var builtIn string

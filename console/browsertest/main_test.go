@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
@@ -68,13 +69,9 @@ func findBrowser() (string, error) {
 }
 
 func build() error {
-	binary = filepath.Join(scratch, "holon")
-	cmd := exec.Command("go", "build", "-o", binary, "./cmd/holon")
-	cmd.Dir = "../.."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
+	var err error
+	binary, err = hosttest.Build(scratch, "./cmd/holon")
+	return err
 }
 
 func startBrowser(path string) (stop func(), err error) {

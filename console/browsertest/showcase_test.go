@@ -67,9 +67,9 @@ func (c *showcase) scenes() []scene {
 			p.press("button", "more lines above")
 		}},
 		{"thread-text", "#/thread/" + c.rich, func(p *tab) { p.press("button", "Show all as text"); p.sees("[role=status]", "as of") }},
-		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question pre.command", "git push") }},
+		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question .asked", "run git push") }},
 		{"thread-children", "#/thread/" + c.parent, func(p *tab) { p.sees("details.children", "3 at work"); p.press("details.rewind summary", "") }},
-		{"waiting", "#/waiting", func(p *tab) { p.sees("section.question input", ""); p.sees("section.question pre.command", "git push") }},
+		{"waiting", "#/waiting", func(p *tab) { p.sees("section.question input", ""); p.sees("section.question .asked", "run git push") }},
 		{"inboxes", "#/inbox", func(p *tab) { p.sees("li.card", "Mail for me") }},
 		{"inbox", "#/inbox/" + c.box, func(p *tab) { p.press("li.entry:has(.meta) summary", "Contents"); p.sees("li.entry .raw", "") }},
 		{"bridges", "#/bridges", func(p *tab) { p.sees("li.subscription", "nothing delivered yet") }},

@@ -97,7 +97,7 @@ func TestQuestionsAreAnsweredWhereTheyWait(t *testing.T) {
 		p.sees("section.question [role=alert]", "Name: this is needed.")
 		p.write("section.question input", "feature/x")
 		p.press("section.question button", "Answer")
-		p.sees("section.question pre.command", "git push")
+		p.sees("section.question .asked", "run git push")
 		p.press("section.question button", "No")
 		p.sees("main", "Nothing waits.")
 		p.goTo("#/thread/" + thread)

@@ -2,6 +2,7 @@
 // and there are never too many nodes.
 import './browser.js'
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { markdown, maxText, safeLink } from '../app/markdown.js'
 import { look } from './tree.js'
@@ -66,6 +67,19 @@ test('only addresses of the web and of mail are links', () => {
   for (const bad of ['javascript:1', ' javascript:1', 'java\nscript:1', 'data:text/html,x', 'vbscript:x', '//a', '/a', 'a', '#a', '', undefined, null, 'file:///a', 'blob:http://a', 'intent://a', 'ws://a']) assert.equal(safeLink(bad), '', bad)
 })
 
+test('a link with a user in its address is shown as it was written', () => {
+  for (const to of ['https://good.example@evil.example/x', 'https://user:word@evil.example', 'https://:word@evil.example', 'HTTPS:\\\\good.example@evil.example', 'https:good.example@evil.example']) {
+    assert.equal(safeLink(to), '', to)
+    for (const text of [`[the words](${to})`, `![the words](${to})`, `[the words][r]\n\n[r]: ${to}\n`, `<${to}>`, to]) {
+      const { text: shown, links } = look(markdown('Look: ' + text))
+      assert.deepEqual(links.filter(l => !l.startsWith('mailto:')), [], text) // of :word@a.example, what looks like one is one of mail
+      for (const word of text.match(/[a-z]{4,}/gi)) assert.ok(shown.join('').toLowerCase().includes(word.toLowerCase()), `${text} lost ${word}`)
+    }
+  }
+  assert.equal(look(markdown('[x](https://good.example/@user?to=a@b)')).links.length, 1)
+  assert.equal(look(markdown('[x](mailto:a@b.example)')).links.length, 1)
+})
+
 test('Markdown that people write is drawn', () => {
   const { text, nodes } = look(markdown('# T\n\nSome **bold** `code a<b` & [x](https://a.example).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n- more\n\n```go\nif a < b && c {}\n```\n'))
   assert.ok(nodes > 30)
@@ -76,3 +90,27 @@ test('a word that would take its length squared is shown as written', () => {
   for (const word of ['a'.repeat(2001) + '@', 'a_'.repeat(1001), '*'.repeat(2001)]) assert.equal(markdown('**b** ' + word).props.class, 'plain')
   assert.notEqual(markdown('**b** ' + 'a'.repeat(2000)).props?.class, 'plain')
 })
+
+test('every word of random Markdown is on the page', () => {
+  const texts = JSON.parse(readFileSync(new URL('../texts.json', import.meta.url), 'utf8'))
+  for (const { text, words } of texts) {
+    const { text: shown, links } = look(markdown(text))
+    const on = new Set((shown.join('') + ' ' + links.join(' ')).match(/w\d+x/g))
+    for (const word of words) assert.ok(on.has(word), `${word} is lost of\n${text}\n-- shown as --\n${shown.join('')}`)
+  }
+})
+
+test('what Markdown has no place for is shown', () => {
+  for (const [text, want] of [
+    ['one\ntwo', 'one|two'], ['- one\n  two', 'one|two'], ['tool <input> KEY=<your key>', 'tool |<input>| KEY=|<your key>'], ['```go main.go\na\n```', 'go main.go|a'],
+    ['[a](https://b.example "c")', 'a| "c"'], ['![a](https://b.example "c")', '🖼 |a| "c"'], ['[a][r]\n\n[r]: https://b.example "c"', 'a|[r]: https://b.example "c"'],
+    ['| a |\n|---|\n| b | c \\| d | **e** |\n|', 'a|b|c | d|e'],
+  ]) {
+    const { text: shown } = look(markdown(text))
+    assert.equal(shown.join('|'), want, text)
+  }
+  assert.ok(tags(markdown('one\ntwo')).includes('br'))
+})
+
+// tags lists the elements.
+const tags = n => Array.isArray(n) ? n.flatMap(tags) : n?.props ? [n.type, ...tags(n.props.children)] : []

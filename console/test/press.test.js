@@ -200,6 +200,51 @@ test('a question shows what acts in what it is about', () => {
   assert.match(root.textContent, /t‹200b›tle/)
 })
 
+test('what is not shown is counted, and nothing is allowed before it was shown', async () => {
+  const root = place()
+  asked.length = 0
+  const q = question('Run', { subject: { command: Array.from({ length: 5336 }, (_, i) => `line ${i + 1}`).join('\n') }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_persistent' }, { option_id: 'no', name: 'Reject', kind: 'reject_once' }] })
+  render(html`<${Question} item=${q} />`, root)
+  assert.match(root.textContent, /line 400\D*… 4,936 more lines/)
+  await alive(root)
+  button(root, 'Allow').fire('click')
+  await drawn()
+  assert.match(root.textContent, /line 5336\D*All of it is shown now/)
+  assert.equal(button(root, 'Allow').disabled, true) // what is read now is new
+  await alive(root)
+  button(root, 'Allow').fire('click')
+  await drawn()
+  assert.deepEqual(asked.map(a => a.params.option_id), ['yes'])
+})
+
+test('what is not shown may be rejected', async () => {
+  const root = place()
+  asked.length = 0
+  const q = question('Run', { subject: { command: 'x\n'.repeat(5000) }, options: [{ option_id: 'yes', name: 'Allow', kind: 'allow_once' }, { option_id: 'no', name: 'Reject', kind: 'reject_once' }] })
+  render(html`<${Question} item=${q} />`, root)
+  await alive(root)
+  button(root, 'Reject').fire('click')
+  await drawn()
+  assert.deepEqual(asked.map(a => a.params.option_id), ['no'])
+})
+
+test('who may only answer is offered what holds once or rejects', () => {
+  const names = ['allow_once', 'allow_always', 'allow_persistent', undefined, 'reject_once', 'reject_always', 'reject']
+  const q = question('Run', { options: names.map(kind => ({ option_id: `${kind}`, name: `${kind}`, kind })) })
+  const offered = () => {
+    const root = place()
+    render(html`<${Question} item=${q} />`, root)
+    return [root.all('button').map(b => b.textContent), /need the role work/.test(root.textContent)]
+  }
+  assert.deepEqual(offered(), [names.map(String), false])
+  const before = server.value
+  server.value = { ...before, token: { name: 'phone', role: 'respond' } }
+  const [mine, hint] = offered()
+  server.value = before
+  assert.deepEqual(mine, ['allow_once', 'reject_once', 'reject_always', 'reject'])
+  assert.ok(hint)
+})
+
 test('Close that is pressed twice can be undone', async t => {
   const timers = new Map(), real = globalThis.setTimeout, clear = globalThis.clearTimeout
   let n = 0

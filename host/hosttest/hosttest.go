@@ -111,10 +111,10 @@ func Need(t testing.TB, missing string) {
 }
 
 // Run runs a program to its end and returns all that it printed. What it has started ends
-// with it, at the end of the test or after three minutes.
+// with it, at the end of the test or after ten minutes.
 func Run(t testing.TB, cmd *exec.Cmd) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stop := context.AfterFunc(ctx, func() {

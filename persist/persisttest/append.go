@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,53 @@ func largeUnit(t *testing.T, h Harness) {
 	if err != nil || it == nil || len(it.Content) < 3<<20 {
 		t.Errorf("the item was not kept whole: %v", err)
 	}
+}
+
+// keyShares keeps 6 keys, and 3 of one requester.
+func keyShares(t *testing.T, h Harness) {
+	h.KeepKeys(6, 3)
+	use := func(requester ledger.Requester, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			u := &ledger.Unit{Key: KeyOf(key, "m", ""), Result: []byte(`"` + key + `"`)}
+			u.Key.Requester = requester
+			if r, err := h.Store.Append(u); err != nil || r.Stored != nil {
+				t.Fatalf("%s: %+v, %v", key, r, err)
+			}
+		}
+	}
+	stored := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, key := range strings.Fields("o1 o2 o3 o4 a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 b2") {
+			s, err := h.Store.Stored(context.Background(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s != nil {
+				got = append(got, key+" "+string(s.Key.Requester))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("stored are %q, want %q", got, want)
+		}
+	}
+	use("", "o1", "o2")
+	use("token:a", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9")
+	stored("o1 ", "o2 ", "a7 token:a", "a8 token:a", "a9 token:a")
+	use("agent:b", "b1")
+	stored("o1 ", "o2 ", "a7 token:a", "a8 token:a", "a9 token:a", "b1 agent:b")
+	use("", "o3") // the owner may use the room of all, whose oldest goes
+	stored("o2 ", "o3 ", "a7 token:a", "a8 token:a", "a9 token:a", "b1 agent:b")
+	use("token:a", "a1") // it is forgotten, and so new
+	stored("o2 ", "o3 ", "a1 token:a", "a8 token:a", "a9 token:a", "b1 agent:b")
+	h.KeepKeys(6, 1) // several may have to go; a new key removes a few
+	use("agent:b", "b2")
+	stored("o2 ", "o3 ", "a1 token:a", "a8 token:a", "a9 token:a", "b2 agent:b")
+	use("token:a", "a2")
+	stored("o2 ", "o3 ", "a2 token:a", "b2 agent:b")
+	use("", "o4", "o1")
+	stored("o1 ", "o2 ", "o3 ", "o4 ", "a2 token:a", "b2 agent:b")
 }
 
 func keyRace(t *testing.T, h Harness) {

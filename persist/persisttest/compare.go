@@ -122,6 +122,7 @@ func (m *model) page(r *rapid.T) {
 		Frames:    rapid.Bool().Draw(r, "frames"),
 		Collapse:  rapid.Bool().Draw(r, "collapse"),
 		Summary:   rapid.Bool().Draw(r, "summary"),
+		Parts:     rapid.Bool().Draw(r, "parts"),
 	}
 	q.Whole = m.wholeOf(r, q.After)
 	p, err := m.h.Store.Page(context.Background(), q)
@@ -140,6 +141,16 @@ func (m *model) page(r *rapid.T) {
 	if len(want) > q.MaxEvents || len(want) > 1 && size > q.MaxBytes {
 		m.t.Fatalf("page of %d events, %d bytes of %+v", len(want), size, q)
 	}
+	if e := p.Large(); e != nil {
+		if len(want) != 1 || !q.Parts || len(want[0].Params) <= q.MaxBytes || e.Seq != want[0].Seq || e.Method != want[0].Method || e.ThreadID != want[0].ThreadID {
+			m.t.Fatalf("a large event of %+v is %+v, want %+v", q, e, want)
+		}
+		m.parts(r, &want[0])
+		return
+	}
+	if q.Parts && size > q.MaxBytes {
+		m.t.Fatalf("a page of %+v has %d bytes", q, size)
+	}
 	if len(p.Frames) > 0 {
 		if string(p.Frames) != string(frames(want)) || len(p.Events) > 0 {
 			m.t.Fatalf("frames of %+v are\n%s, want\n%s", q, p.Frames, frames(want))
@@ -152,6 +163,30 @@ func (m *model) page(r *rapid.T) {
 		if len(next) == 0 || size+len(next[0].Params) <= q.MaxBytes {
 			m.t.Fatalf("the page of %+v ended after %d events, %d bytes", q, len(want), size)
 		}
+	}
+}
+
+// parts reads an event, or its summary, part by part.
+func (m *model) parts(r *rapid.T, e *notify.Event) {
+	summary := rapid.Bool().Draw(r, "of a summary")
+	want := e.Params
+	if summary {
+		want = notify.AppendSummary(nil, e.Method, want)
+	}
+	b := make([]byte, rapid.SampledFrom([]int{1, 100, 5000}).Draw(r, "part"))
+	if len(b) == 1 {
+		b = make([]byte, len(want)/7+1)
+	}
+	var got []byte
+	for len(got) < len(want) {
+		n, size, err := m.h.Store.Part(context.Background(), e.Seq, len(got), summary, b)
+		if err != nil || size != len(want) || n == 0 {
+			m.t.Fatalf("%d bytes from %d of %d, %d are wanted: %v", n, len(got), size, len(want), err)
+		}
+		got = append(got, b[:n]...)
+	}
+	if string(got) != string(want) {
+		m.t.Fatalf("the parts of event %d are\n%s, want\n%s", e.Seq, got, want)
 	}
 }
 
@@ -180,7 +215,7 @@ func (m *model) stream(r *rapid.T) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		got = append(got, chunk.Data...)
+		got = append(got, chunk...)
 	}
 	events := m.between(&q, m.head())
 	for i := range events {

@@ -224,13 +224,12 @@ func cursorKeys(t *testing.T, h Harness) {
 	var now atomic.Int64
 	s := cursors.New(cursors.Config{Log: h.Store, Reader: h.Store, Now: func() time.Time { return time.UnixMilli(now.Add(1)) }})
 	n := cursors.Name{ConsumerID: "keyed", StreamName: "mail"}
-	to := int64(7)
 	results := make([]cursors.Result, 8)
 	var wg sync.WaitGroup
 	for i := range results {
 		wg.Go(func() {
 			var err error
-			results[i], err = s.Advance(ctx, cursors.Advance{Name: n, LastSequence: &to, DeliveryID: "d", Key: KeyOf("once", "cursor/advance", "")})
+			results[i], err = s.RecordError(ctx, cursors.RecordError{Name: n, Error: "x", Key: KeyOf("once", "cursor/error", "")})
 			if err != nil {
 				t.Error(err)
 			}

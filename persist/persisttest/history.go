@@ -119,7 +119,9 @@ func (m *model) key(r *rapid.T) *ledger.Key {
 			m.h.SetNow(at)
 		}
 	}
-	return KeyOf(name, "thread/start", fmt.Sprint(m.next))
+	k := KeyOf(name, "thread/start", fmt.Sprint(m.next))
+	k.Requester = rapid.SampledFrom([]ledger.Requester{"", "token:a", "agent:b"}).Draw(r, "requester")
+	return k
 }
 
 // replayed appends a unit whose key has been used: it gets the first answer and
@@ -285,6 +287,8 @@ func (m *model) end(r *rapid.T, k *actor) {
 	case 1:
 		k.EndInReview(k.turn)
 		k.Review(k.turn, rapid.SampledFrom(turns.Verdicts).Draw(r, "verdict"), rapid.SampledFrom([]string{"", "turn_next"}).Draw(r, "continued"))
+	case 2:
+		k.Lose(k.turn, rapid.SampledFrom([]string{turns.ServerStopping, turns.ServerRestarted}).Draw(r, "reason"))
 	default:
 		k.EndTurn(k.turn)
 	}

@@ -264,7 +264,7 @@ func (x *inboxTest) telling() {
 	}
 	tell("turn_a")
 	fresh()
-	x.Book(func(b *inbox.Book) error { return b.Untell("turn_a", true) })
+	x.Book(func(b *inbox.Book) error { return b.Untell("turn_a", true, 0) })
 	x.Commit()
 	fresh(x.ID)
 	tell("turn_b")

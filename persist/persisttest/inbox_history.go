@@ -88,7 +88,7 @@ func (x *inboxHistory) command(b *inbox.Book) (err error) {
 		}
 	case 9:
 		if x.told != "" {
-			err = b.Untell(x.told, true)
+			err = b.Untell(x.told, true, 0)
 		}
 	case 10:
 		if x.told != "" {

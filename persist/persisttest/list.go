@@ -77,6 +77,10 @@ func (m *model) list(r *rapid.T) {
 		got, err := store.ListThreads(ctx, q)
 		listed(m, said(q), got, err, want, func(row *threads.Thread) int64 { return row.CreatedSeq }, p)
 	case 1:
+		if pick(r, 3, "ended by a restart") == 0 {
+			m.lost(r, threadID, p)
+			return
+		}
 		q := turns.Query{Within: m.someThreads(r), ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
 		q.State = rapid.SampledFrom(append([]turns.State{""}, turns.States...)).Draw(r, "state")
 		q.Review = rapid.SampledFrom([]turns.ReviewState{"", "", turns.ReviewPending}).Draw(r, "review")
@@ -116,6 +120,40 @@ func (m *model) list(r *rapid.T) {
 		got, err := store.ListItems(ctx, q)
 		listed(m, said(q), got, err, want, itemSeq, p)
 	}
+}
+
+// lost reads one page of the turns that were lost with a restart.
+func (m *model) lost(r *rapid.T, threadID string, p paging) {
+	q := turns.Query{
+		Within: m.someThreads(r), ThreadID: threadID, EndedBy: turns.EndedByRestart, Cursor: p.cursor, Limit: p.limit, Newest: p.newest,
+	}
+	if rapid.Bool().Draw(r, "after a seq") {
+		q.AfterSeq = m.at(r)
+	}
+	var want []*turns.Turn
+	for _, k := range m.actors {
+		if last := lastOf(k); last != nil && last.RestartSeq > q.AfterSeq && k.Thread.Open() && has(q.Within, k) && is(q.ThreadID, k.ID) {
+			want = append(want, last)
+		}
+	}
+	seq := func(row *turns.Turn) int64 { return row.RestartSeq }
+	slices.SortFunc(want, func(a, b *turns.Turn) int { return cmp.Compare(seq(a), seq(b)) })
+	got, err := m.h.Store.ListTurns(context.Background(), q)
+	listed(m, said(q), got, err, want, seq, p)
+}
+
+// lastOf returns the turn of the actor's thread that ended last; nil if one has not ended.
+func lastOf(k *actor) (last *turns.Turn) {
+	rows := rowsOf(k.Turns, turnSeq)
+	if slices.ContainsFunc(rows, func(t *turns.Turn) bool { return !t.State.Ended() }) {
+		return nil
+	}
+	for _, t := range rows {
+		if !t.StartedAt.IsZero() && (last == nil || t.CompletedAt.After(last.CompletedAt.Time)) { // its clock only rises
+			last = t
+		}
+	}
+	return last
 }
 
 // is reports whether a value passes a filter; the zero filter lets all pass.

@@ -268,6 +268,13 @@ func (m *Maker) EndTurn(id string) {
 	})
 }
 
+// Lose adds the turn/interrupted of a turn that a stop or a start of the server ends.
+func (m *Maker) Lose(id, reason string) {
+	m.Add(notify.TurnInterrupted, id, "", &turns.EndedEvent{
+		Type: "interrupted", State: turns.Interrupted, CompletedAt: notify.TimeOf(m.clock), Reason: reason, By: turns.ByServer,
+	})
+}
+
 // EndInReview adds turn/completed of a turn whose end waits for a review.
 func (m *Maker) EndInReview(id string) {
 	m.Add(notify.TurnCompleted, id, "", &turns.EndedEvent{

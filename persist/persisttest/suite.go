@@ -38,11 +38,12 @@ type Store interface {
 }
 
 // Harness is a running, empty store. SetNow moves the clock that it dates
-// idempotency keys with.
+// idempotency keys with, and KeepKeys sets how many of them are kept.
 type Harness struct {
-	Store  Store
-	Tail   *notify.Tail
-	SetNow func(time.Time)
+	Store    Store
+	Tail     *notify.Tail
+	SetNow   func(time.Time)
+	KeepKeys func(all, each int64)
 }
 
 // Exercise holds a store to everything that turns, rpc and notify rely on.
@@ -57,6 +58,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"FailingUnitFailsAlone", failingUnit},
 		{"LargeUnitIsCommittedAlone", largeUnit},
 		{"KeyIsUsedOnceAlsoBetweenConcurrentRequests", keyRace},
+		{"KeysOfOneRequesterPushOutNoOthers", keyShares},
 		{"NoTurnStartsInAPause", pauseFence},
 		{"FencesKnowTheNewestMarker", rewindFence},
 		{"SupersededTriesAreNotWritten", triesFence},
@@ -68,6 +70,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},
 		{"WhatWaitsForAPersonIsFound", waits},
+		{"NoReadIsAheadOfThePosition", position},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
 		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},
@@ -78,6 +81,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
 		{"SummariesFollowFromRows", summaries},
 		{"SummariesSeeOtherThreads", summariesOfOthers},
+		{"TurnsThatARestartEndedAreListedUntilSomebodyGoesOn", lostTurns},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -70,13 +70,13 @@ func summaries(t *testing.T, h Harness) {
 	m.Create("turn_a", "item_blank", items.StatusCompleted, items.NewAgentMessage(" \n"))
 	m.Create("turn_a", "item_gone", items.StatusCompleted, items.NewAgentMessage("gone"))
 	m.Add(notify.ItemDeleted, "turn_a", "item_gone", &items.Deleted{ItemID: "item_gone", Type: "deleted", Status: items.StatusDeleted})
-	m.Create("turn_a", "item_ask", items.StatusPending, items.PermissionRequest{Type: items.KindPermissionRequest, Title: "Push?"})
+	m.Create("turn_a", "item_ask", items.StatusPending, items.PermissionRequest{Type: items.KindPermissionRequest, Title: "Push?", Subject: items.Subject{Type: "command", Command: "git push # now\nrm -r build"}})
 	asked := notify.TimeOf(m.clock)
 	m.Create("turn_a", "item_q", items.StatusPending, items.Question{Type: items.KindQuestion, Message: "Which\nbranch?"})
 	step("two questions", func(now notify.Time) {
 		want.Status, want.Since, want.WaitingCount = turns.SummaryWaiting, asked, 2
 		want.Waiting = []turns.WaitingItem{
-			{ItemID: "item_ask", TurnID: "turn_a", Type: items.KindPermissionRequest, Title: "Push?", Since: asked},
+			{ItemID: "item_ask", TurnID: "turn_a", Type: items.KindPermissionRequest, Title: "run git push # now⏎rm -r build", Since: asked},
 			{ItemID: "item_q", TurnID: "turn_a", Type: items.KindQuestion, Title: "Which branch?", Since: now},
 		}
 	})
@@ -136,6 +136,12 @@ func summaries(t *testing.T, h Harness) {
 	step("a turn that was interrupted", func(notify.Time) {
 		want.TurnID, want.Status, want.Since = "turn_d", turns.SummaryIdle, m.turn("turn_d").CompletedAt
 		want.Interrupted, want.Reason = true, "server restarted"
+	})
+	m.Attempt("turn_e")
+	m.Commit()
+	m.Add(notify.TurnCompleted, "turn_e", "", &turns.EndedEvent{Type: "completed", State: turns.Completed, StopReason: "re\tfusal", CompletedAt: notify.TimeOf(m.clock.Add(3e6))})
+	step("a turn that completed but stopped early", func(notify.Time) {
+		want.TurnID, want.Since, want.Interrupted, want.Reason, want.StopReason = "turn_e", m.turn("turn_e").CompletedAt, false, "", "re fusal"
 	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
 	step("another title", func(notify.Time) { want.Title = "New title" })

@@ -4,7 +4,8 @@ package sqlite
 // have, and that the store counts the cursors right.
 func checkCursors(c *conn, add addFinding, latest int64) error {
 	ahead, rows, counted := int64(0), int64(0), int64(0)
-	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM cursors WHERE stream_name = 'events' AND last_sequence > 0 AND last_sequence > ?),
+	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM cursors WHERE stream_name = 'events' AND last_sequence > 0 AND last_sequence > ?1)
+			+ (SELECT count(*) FROM cursors WHERE stream_name = 'restarts' AND last_sequence > 0 AND last_sequence > ?1 AND consumer_id GLOB 'seen:*'),
 		(SELECT count(*) FROM cursors), coalesce((SELECT cursors FROM cursor_counts), 0)`,
 		func(r row) { ahead, rows, counted = r.Int(0), r.Int(1), r.Int(2) }, latest); err != nil {
 		return err

@@ -27,6 +27,30 @@ func TestSecondServerOnADirectoryIsRefused(t *testing.T) {
 	}
 }
 
+func TestLockIsCheckedWithoutBeingTaken(t *testing.T) {
+	dir := t.TempDir()
+	if err := CheckLock(dir); err != nil {
+		t.Errorf("an empty directory: %v", err)
+	}
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked *LockedError
+	if err := CheckLock(dir); !errors.As(err, &locked) || locked.PID != os.Getpid() || locked.Dir != dir {
+		t.Errorf("while it is open: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := CheckLock(dir); err != nil {
+			t.Errorf("after its end: %v", err)
+		}
+	}
+	running(t, Options{Dir: dir})
+}
+
 // A child that is being forked holds the lock's file a moment longer.
 func TestLockEndsWithTheStoreWhileItsFileIsStillHeld(t *testing.T) {
 	dir := t.TempDir()

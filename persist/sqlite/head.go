@@ -8,18 +8,12 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// openLog is what a writer must know about a log besides its head.
-type openLog struct {
-	unfinished []*turns.Turn
-	newestKey  int64
-}
-
 const unfinishedTurns = "SELECT turn_id, state, progress FROM turns WHERE state IN ('queued', 'active')"
 
 // headOf reads the head without the counts of turns, and the unfinished turns.
-func headOf(c *conn, f func(persist.Head, openLog)) error {
+func headOf(c *conn, f func(h persist.Head, unfinished []*turns.Turn)) error {
 	var h persist.Head
-	var open openLog
+	var unfinished []*turns.Turn
 	var decodeErr error
 	for _, q := range []struct {
 		sql string
@@ -35,7 +29,6 @@ func headOf(c *conn, f func(persist.Head, openLog)) error {
 		}},
 		{"SELECT count(*) FROM threads", func(r row) { h.Threads = r.Int(0) }},
 		{"SELECT thread_id FROM threads ORDER BY created_seq DESC LIMIT 1", func(r row) { h.LastThreadID = r.Text(0) }},
-		{"SELECT max(id) FROM idempotency", func(r row) { open.newestKey = r.Int(0) }},
 	} {
 		if _, err := c.queryOne(q.sql, q.f); err != nil {
 			return err
@@ -45,14 +38,14 @@ func headOf(c *conn, f func(persist.Head, openLog)) error {
 		return decodeErr
 	}
 	if err := c.query(unfinishedTurns, func(r row) error {
-		open.unfinished = append(open.unfinished, &turns.Turn{
+		unfinished = append(unfinished, &turns.Turn{
 			TurnID: r.Text(0), State: turns.State(r.Text(1)), Progress: turns.Progress(r.Text(2)),
 		})
 		return nil
 	}); err != nil {
 		return err
 	}
-	f(h, open)
+	f(h, unfinished)
 	return nil
 }
 
@@ -60,9 +53,9 @@ func headOf(c *conn, f func(persist.Head, openLog)) error {
 func (s *View) storedHead(ctx context.Context) (*persist.Head, error) {
 	head := &persist.Head{}
 	err := s.points.read(ctx, func(c *conn) error {
-		return headOf(c, func(h persist.Head, open openLog) {
+		return headOf(c, func(h persist.Head, unfinished []*turns.Turn) {
 			*head = h
-			for _, t := range open.unfinished {
+			for _, t := range unfinished {
 				head.Count(t)
 			}
 		})
@@ -70,10 +63,12 @@ func (s *View) storedHead(ctx context.Context) (*persist.Head, error) {
 	return head, err
 }
 
-// Position implements turns.Reader.
-func (s *View) Position(ctx context.Context) (turns.Position, error) {
-	h, err := s.head(ctx)
-	return h.Position(), err
+// Position implements turns.Reader. It reads the log, as all reads do whose seqs are checked
+// against it: the head in memory follows a commit a moment later. It is one row, on connections
+// that no client keeps busy.
+func (s *View) Position(ctx context.Context) (at turns.Position, err error) {
+	err = s.engine.read(ctx, func(c *conn) error { return position(c, &at) })
+	return at, err
 }
 
 // Counts implements turns.Reader.

@@ -101,6 +101,8 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				}
 				_, err := s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
 				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), "turns", want, err)
+				_, err = s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, EndedBy: turns.EndedByRestart, AfterSeq: 1, Newest: newest})
+				check(fmt.Sprintf("turns of thread %q and state %q that a restart ended", thread, state), "turns", "turns_restart (restart_seq>? AND restart_seq<?)", err)
 				if want = "turns_review (created_seq>? AND created_seq<?)"; thread != "" {
 					want = "turns_review_thread (thread_id=? AND created_seq>? AND created_seq<?)"
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -48,9 +49,7 @@ func lockDir(dir string) (*dirLock, error) {
 		}
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		b, _ := io.ReadAll(io.LimitReader(f, 32)) // without a pid the error is still clear
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-		return nil, errors.Join(&LockedError{Dir: dir, PID: pid}, f.Close())
+		return nil, errors.Join(&LockedError{Dir: dir, PID: lockedBy(f)}, f.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
@@ -62,6 +61,31 @@ func lockDir(dir string) (*dirLock, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
 	}
 	return &dirLock{f}, nil
+}
+
+// lockedBy reads which process has written into the file of a lock; 0 if none has.
+func lockedBy(f *os.File) int {
+	b, _ := io.ReadAll(io.LimitReader(f, 32)) // without a pid an error is still clear
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return pid
+}
+
+// CheckLock returns a *LockedError if a process has the data directory open, and nil if
+// none has. It changes nothing.
+func CheckLock(dir string) error {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // and with it this lock, which a server that starts waits for
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return &LockedError{Dir: dir, PID: lockedBy(f)}
+	}
+	return err
 }
 
 // release releases the lock at once: closing alone would leave it with a child

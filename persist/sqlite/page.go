@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // scanEvents bounds the events that one page looks at, so that a filter that
@@ -18,12 +19,25 @@ const scanEvents = 20_000
 // prealloc is the capacity that a page's events get at once.
 const prealloc = 1000
 
-// eventColumns are the columns of a page's events. params holds all the rest;
-// each further column costs a tenth of the replay rate.
-const eventColumns = "seq, method, time, params"
+// The columns of a page's events. params holds all the rest; each further column
+// costs a tenth of the replay rate. smallColumns leave out params that are too large.
+const (
+	eventColumns = "seq, method, time, params"
+	smallColumns = "seq, method, time, CASE WHEN length(params) <= ? THEN params END"
+)
 
 // Page implements notify.Log.
 func (s *View) Page(ctx context.Context, q notify.Query) (p notify.Page, err error) {
+	if q.Frames && !q.Summary && q.Filter.All() {
+		var ok bool
+		err = s.scans.query(ctx, func(c *conn) error {
+			p, ok, err = pageAtOnce(c, q)
+			return err
+		})
+		if ok || err != nil {
+			return p, err
+		}
+	}
 	err = s.read(ctx, func(c *conn) error {
 		p, err = pageOf(c, q)
 		return err
@@ -56,9 +70,19 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	if q.Filter.All() && !q.Collapse && !q.Summary {
 		p.Events = make([]notify.Event, 0, min(int64(max(1, q.MaxEvents)), upTo-q.After, prealloc))
 	}
+	columns := eventColumns
+	if q.Parts {
+		columns, args = smallColumns, append([]driver.Value{int64(q.MaxBytes)}, args...)
+	}
 	bytes := 0
-	if err := c.query("SELECT "+eventColumns+" "+from, func(r row) error {
+	if err := c.query("SELECT "+columns+" "+from, func(r row) error {
 		params := r.Blob(3)
+		if params == nil { // a large event, which comes alone
+			if p.More = true; len(p.Events) == 0 {
+				p.Events = append(p.Events, notify.Event{Seq: r.Int(0)})
+			}
+			return errEnough
+		}
 		if len(p.Events) > 0 && (len(p.Events) >= q.MaxEvents || bytes+len(params) > q.MaxBytes) {
 			p.More = true
 			return errEnough
@@ -71,11 +95,23 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	}
 	if p.More {
 		p.Scanned = p.Events[len(p.Events)-1].Seq
+		if p.Large() != nil {
+			err = largeOf(c, p.Scanned, &p)
+		}
 	} else {
 		p.Scanned = upTo
 		p.More = upTo < p.Latest
 	}
-	return p, nil
+	return p, err
+}
+
+// largeOf makes the page of an event that comes alone, without params.
+func largeOf(c *conn, seq int64, p *notify.Page) error {
+	p.Scanned, p.More = seq, seq < p.Latest
+	_, err := c.queryOne("SELECT method, time, coalesce(thread_id, '') FROM events WHERE seq = ?", func(r row) {
+		p.Events = []notify.Event{{Seq: seq, Method: r.Text(0), Time: notify.TimeFromMilli(r.Int(1)), ThreadID: r.Text(2)}}
+	}, seq)
+	return err
 }
 
 // live leaves out what is superseded as of the newest marker of the snapshot: a
@@ -95,9 +131,15 @@ const (
 // through the driver would take twice as long. Params have no line feeds.
 const (
 	pageSize   = "SELECT count(*), coalesce(sum(length(params)), 0) FROM events WHERE seq > ? AND seq <= ?"
+	pageSizes  = "SELECT seq, length(params) FROM events WHERE seq > ? AND seq <= ?"
 	pageFrames = `SELECT count(*), CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
 		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ?`
 	pageOrder = " ORDER BY seq)"
+	// The parts of pageAtOnce. The frames are made only if they are small enough.
+	framesAtOnce = `SELECT (SELECT first_seq FROM meta), (SELECT max(seq) FROM events), n, size, CASE WHEN size <= ?1 THEN (
+		SELECT CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
+		FROM (SELECT method, params FROM events WHERE seq > ?2 AND seq <= ?3`
+	fromSizes = " FROM (SELECT count(*) AS n, coalesce(sum(length(params)), 0) AS size FROM events WHERE seq > ?2 AND seq <= ?3)"
 	// ofThreads is for threads that have many of the events: the + keeps SQLite
 	// from using their index.
 	ofThreads = " AND +thread_id IN (SELECT value FROM json_each(?))"
@@ -109,35 +151,54 @@ const (
 const denseEvents = 8
 
 // framesOf fills the page with frames. It returns false and does not change the
-// page if the frames are too large, if too few events belong to the filter's
+// page if the first event is too large, if too few events belong to the filter's
 // threads, or if events are missing although none may be left out. The page is
 // then read row by row.
 func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	upTo := min(p.Latest, q.After+int64(max(1, q.MaxEvents)))
-	sizeSQL, framesSQL, args := pageSize, pageFrames, []driver.Value{q.After, upTo}
+	sizeSQL, sizesSQL, framesSQL, args := pageSize, pageSizes, pageFrames, []driver.Value{q.After, upTo}
 	if threads := q.Filter.ThreadIDs; len(threads) > 0 {
 		raw, _ := encode(threads, false) // strings always encode
-		sizeSQL, framesSQL, args = sizeSQL+ofThreads, framesSQL+ofThreads, append(args, string(raw))
+		sizeSQL, sizesSQL, framesSQL, args = sizeSQL+ofThreads, sizesSQL+ofThreads, framesSQL+ofThreads, append(args, string(raw))
 	}
 	if q.Collapse {
 		framesSQL += live
 	}
 	framesSQL += pageOrder
 	// Also with collapse the size is that of all events: finding what is
-	// superseded takes as long as making the frames. So a page that is too large
-	// only without collapse is read row by row too.
+	// superseded takes as long as making the frames. So a page may end early that is
+	// too large only without collapse.
 	var n, size int64
 	if _, err := c.queryOne(sizeSQL, func(r row) { n, size = r.Int(0), r.Int(1) }, args...); err != nil {
 		return false, err
 	}
-	switch looked := upTo - q.After; {
-	case size > int64(q.MaxBytes):
+	if len(q.Filter.ThreadIDs) > 0 && n*denseEvents < upTo-q.After && upTo < p.Latest {
 		return false, nil
-	case len(q.Filter.ThreadIDs) > 0:
-		if n*denseEvents < looked && upTo < p.Latest {
+	}
+	if size > int64(q.MaxBytes) { // the events that fit
+		first := int64(0)
+		n, size = 0, 0
+		if err := c.query(sizesSQL+" ORDER BY seq", func(r row) error {
+			if n == 0 {
+				first = r.Int(0)
+			}
+			if size += r.Int(1); size > int64(q.MaxBytes) {
+				return errEnough
+			}
+			n, upTo = n+1, r.Int(0)
+			return nil
+		}, args...); err != nil {
+			return false, err
+		}
+		switch {
+		case n == 0 && q.Parts && !q.Collapse: // with collapse it may be left out
+			return true, largeOf(c, first, p)
+		case n == 0:
 			return false, nil
 		}
-	case n != looked && !q.Collapse:
+		args[1] = upTo
+	}
+	if len(q.Filter.ThreadIDs) == 0 && n != upTo-q.After && !q.Collapse {
 		return false, nil
 	}
 	var frames []byte
@@ -151,14 +212,57 @@ func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	return true, nil
 }
 
-// ends reads where the log begins and ends.
-func ends(c *conn, first, latest *int64) error {
-	_, err := c.queryOne("SELECT first_seq, (SELECT max(seq) FROM events) FROM meta", func(r row) {
-		*first, *latest = r.Int(0), r.Int(0)-1
+// pageAtOnce reads a page of frames without a filter with one query: a stream that
+// replays asks for thousands of pages, each of one chunk. It returns false if the events
+// are too large, or if some are missing although none may be left out. The page is then
+// read with several queries.
+func pageAtOnce(c *conn, q notify.Query) (p notify.Page, ok bool, err error) {
+	sql := framesAtOnce + pageOrder + ") END" + fromSizes
+	if q.Collapse {
+		sql = framesAtOnce + live + pageOrder + ") END" + fromSizes
+	}
+	upTo := q.After + int64(max(1, q.MaxEvents))
+	var n, size int64
+	if _, err := c.queryOne(sql, func(r row) {
+		p.First, p.Latest = r.Int(0), r.Int(0)-1
 		if r[1] != nil {
-			*latest = r.Int(1)
+			p.Latest = r.Int(1)
+		}
+		n, size, p.Frames = r.Int(2), r.Int(3), r.Blob(4)
+	}, int64(q.MaxBytes), q.After, upTo); err != nil {
+		return p, false, err
+	}
+	p.Scanned = max(q.After, min(upTo, p.Latest))
+	p.More = p.Scanned < p.Latest
+	frames := int64(bytes.Count(p.Frames, []byte{'\n'}))
+	switch whole := n == p.Scanned-q.After && frames == n; {
+	case size > int64(q.MaxBytes):
+		return notify.Page{}, false, nil
+	case !whole && (!q.Collapse || frames > n):
+		return notify.Page{}, false, nil
+	}
+	if q.Collapse {
+		p.AsOf = p.Latest
+	}
+	return p, true, nil
+}
+
+// position reads where the log begins and ends.
+func position(c *conn, at *turns.Position) error {
+	_, err := c.queryOne("SELECT log_id, first_seq, (SELECT max(seq) FROM events) FROM meta", func(r row) {
+		*at = turns.Position{LogID: r.Text(0), First: r.Int(1), Latest: r.Int(1) - 1}
+		if r[2] != nil {
+			at.Latest = r.Int(2)
 		}
 	})
+	return err
+}
+
+// ends is position without the id of the log.
+func ends(c *conn, first, latest *int64) error {
+	var at turns.Position
+	err := position(c, &at)
+	*first, *latest = at.First, at.Latest
 	return err
 }
 

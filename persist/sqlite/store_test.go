@@ -113,7 +113,12 @@ func TestStorePassesTheSuite(t *testing.T) {
 		at(time.Now())
 		s := running(t, Options{Dir: t.TempDir(), Now: func() time.Time { return *now.Load() }})
 		used.collect(t, s)
-		return persisttest.Harness{Store: whole{s, s.view}, Tail: s.Tail(), SetNow: at}
+		keep := func(all, each int64) {
+			if err := s.Do(context.Background(), func() error { s.w.KeepKeys, s.w.KeepKeysEach = all, each; return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+		return persisttest.Harness{Store: whole{s, s.view}, Tail: s.Tail(), SetNow: at, KeepKeys: keep}
 	})
 	t.Run("NoStatementScans", used.check)
 }

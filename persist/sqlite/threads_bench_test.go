@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"syscall"
@@ -43,7 +44,7 @@ func replayAll(b testing.TB, s *Store, f notify.Filter) (cpu time.Duration, fram
 		if err != nil {
 			b.Fatal(err)
 		}
-		frames += chunk.Len()
+		frames += bytes.Count(chunk, []byte{'\n'})
 	}
 	return used() - began, frames
 }

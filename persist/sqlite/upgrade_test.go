@@ -42,6 +42,10 @@ var (
 	schema14 string
 	//go:embed testdata/schema15.sql
 	schema15 string
+	//go:embed testdata/schema16.sql
+	schema16 string
+	//go:embed testdata/schema16lost.sql
+	schema16Lost string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -93,6 +97,57 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 }
 
+// TestDatabaseOfSchema16IsUpgraded opens what a server left that did not know since when the
+// clocks of its turns ran: since the attempt began, or since a person had answered.
+func TestDatabaseOfSchema16IsUpgraded(t *testing.T) {
+	dir, frames, events := frozen(t, schema16)
+	s := running(t, Options{Dir: dir})
+	checkUpgraded(t, s, frames, events, 5)
+	for thread, since := range map[string]func(*turns.Turn) bool{
+		"running": func(t *turns.Turn) bool { return t.RunningSince == t.StartedAt },
+		"again":   func(t *turns.Turn) bool { return t.Attempt == 2 && t.RunningSince == t.StartedAt },
+		"waited":  func(t *turns.Turn) bool { return t.RunningSince.Sub(t.StartedAt.Time) > 500*time.Millisecond },
+		"waits":   func(t *turns.Turn) bool { return t.RunningSince.IsZero() && !t.Resumable },
+		"ended":   func(t *turns.Turn) bool { return t.RunningSince.IsZero() && t.State == turns.Completed },
+	} {
+		l, err := s.view.ListTurns(t.Context(), turns.Query{ThreadID: thread, Limit: 1})
+		if err != nil || len(l.Rows) != 1 || !since(&l.Rows[0]) {
+			t.Errorf("%s: %+v, %v", thread, l.Rows, err)
+		}
+	}
+}
+
+// TestDatabaseOfSchema16SaysWhatARestartEnded opens what a server left that did not note which turns
+// ended with a restart. Those are found by what it wrote, and listed like others.
+func TestDatabaseOfSchema16SaysWhatARestartEnded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema16Lost)
+	s := running(t, Options{Dir: dir})
+	checkUpgraded(t, s, frames, events, 11)
+	all, err := s.view.ListTurns(ctx, turns.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := map[string]bool{}
+	for _, row := range all.Rows {
+		ended[row.ThreadID] = ended[row.ThreadID] || row.RestartSeq != 0
+	}
+	for thread, by := range ended {
+		if by != (thread != "by_client") {
+			t.Errorf("the turn of %s ended with a restart: %v", thread, by)
+		}
+	}
+	var got []string
+	l, err := s.view.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart})
+	for _, row := range l.Rows {
+		got = append(got, row.ThreadID)
+	}
+	slices.Sort(got)
+	if want := []string{"below", "child", "killed", "last", "owner", "reviewed", "stopped"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("lost with a restart: %v, %v, want %v", got, err, want)
+	}
+}
+
 // TestDatabaseOfSchema15IsUpgraded opens what a server without console tokens left. Its
 // tokens have no parent, and stay what they were.
 func TestDatabaseOfSchema15IsUpgraded(t *testing.T) {
@@ -137,6 +192,34 @@ func TestDatabaseOfSchema14IsUpgraded(t *testing.T) {
 		"given": {"fix b", true}, "replaced": {"Told", false}, "again": {"one", false}, "agent": {"second", false}, "none": {"", false},
 		"fork": {"second", true}, "fork2": {"fix b", true},
 	})
+}
+
+// TestUpgradeKeepsKeys opens the same an hour later: an idempotency key of before answers
+// as it did, and counts as one of the owner.
+func TestUpgradeKeepsKeys(t *testing.T) {
+	ctx := context.Background()
+	dir, _, _ := frozen(t, schema14)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return time.Date(2026, 11, 23, 15, 0, 0, 0, time.UTC) }})
+	if err := s.Do(ctx, func() error { s.w.KeepKeysEach = 1; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		u := &ledger.Unit{Key: persisttest.KeyOf(name, "m", "")}
+		u.Key.Requester = "token:phone"
+		if _, err := s.Append(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]string{"050e91ea-6242-54cc-8f76-8b3445d33db0": "thread/start ", "01a208ab-1a53-78a3-8f90-76650275e31e": "turn/start ", "b": "m token:phone", "a": ""} {
+		got := ""
+		k, err := s.Stored(ctx, key)
+		if k != nil {
+			got = k.Key.Method + " " + string(k.Key.Requester)
+		}
+		if err != nil || got != want {
+			t.Errorf("the key %s is %q, %v, want %q", key, got, err, want)
+		}
+	}
 }
 
 // TestUpgradeKeepsTitlesOfAPrunedLog opens the same when nothing is left of how threads

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 )
 
@@ -32,6 +33,8 @@ type View struct {
 
 	engine, points, scans lane
 
+	copies *notify.Copies
+
 	head  func(context.Context) (*persist.Head, error) // in memory for a Store, else storedHead
 	sizes atomic.Pointer[sizes]
 }
@@ -41,6 +44,7 @@ func newView(dir string, now func() time.Time) *View {
 		dir: dir, path: filepath.Join(dir, FileName),
 		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
 	}
+	s.copies = notify.NewCopies(copyBytes, s.event)
 	s.Reads, s.head = persist.NewReads(s, now), s.storedHead
 	return s
 }
@@ -129,7 +133,22 @@ type lane chan *conn
 
 // read calls f with a connection in one transaction, which is one snapshot. Its
 // queries end with ctx's error when ctx ends.
-func (l lane) read(ctx context.Context, f func(*conn) error) (err error) {
+func (l lane) read(ctx context.Context, f func(*conn) error) error {
+	return l.query(ctx, func(c *conn) (err error) {
+		if _, err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, e := c.exec("COMMIT"); err == nil {
+				err = e
+			}
+		}()
+		return f(c)
+	})
+}
+
+// query is read without a transaction: for one query, which is a snapshot by itself.
+func (l lane) query(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
 	case c = <-l:
@@ -140,14 +159,6 @@ func (l lane) read(ctx context.Context, f func(*conn) error) (err error) {
 	defer func() {
 		c.ctx = context.Background()
 		l <- c
-	}()
-	if _, err := c.exec("BEGIN"); err != nil {
-		return err
-	}
-	defer func() {
-		if _, e := c.exec("COMMIT"); err == nil {
-			err = e
-		}
 	}()
 	return f(c)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // writer is the one connection that changes the database. It belongs to the
@@ -24,8 +25,15 @@ type writer struct {
 
 // open reads the head of the log.
 func (w *writer) open() error {
-	return headOf(w.conn, func(head persist.Head, open openLog) {
-		w.Writer = persist.NewWriter(w, w.store.now, head, open.unfinished, open.newestKey)
+	var keys persist.Keys
+	// The smallest index: the table has results, which are large.
+	if _, err := w.conn.queryOne("SELECT max(id), (SELECT count(*) FROM idempotency INDEXED BY idempotency_requester) FROM idempotency", func(r row) {
+		keys = persist.Keys{Newest: r.Int(0), Stored: r.Int(1)}
+	}); err != nil {
+		return err
+	}
+	return headOf(w.conn, func(head persist.Head, unfinished []*turns.Turn) {
+		w.Writer = persist.NewWriter(w, w.store.now, head, unfinished, keys)
 	})
 }
 

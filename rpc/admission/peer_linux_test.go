@@ -69,6 +69,33 @@ func TestOwnUserNeedsNoTokenOnLoopback(t *testing.T) {
 	}
 }
 
+// The whole request, and the end of the client's half, are there before the server
+// accepts the connection.
+func TestOwnUserThatHasHalfClosedNeedsNoToken(t *testing.T) {
+	l := loopbackListener(t, "tcp", "127.0.0.1:0")
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := io.WriteString(c, "GET /rpc HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	g := serveGuarded(t, l, Policy{Mode: Auto, Kind: LoopbackTCP})
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 200 || g.in.Load() != 1 {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
 func TestOtherUserOnTCPIsNotLetIn(t *testing.T) {
 	hosttest.NeedRoot(t)
 	g := serveLoopback(t, Policy{Mode: Auto})

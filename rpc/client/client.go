@@ -130,18 +130,24 @@ func (c *Client) refresh() {
 
 // Call sends one request over POST /rpc and decodes its result into result (a
 // pointer, or nil to ignore it; a *json.RawMessage keeps the bytes). params may
-// be nil, a json.RawMessage or anything that encodes to an object. The error is
+// be nil, a json.RawMessage or anything that encodes to an object. Text in them that is not
+// UTF-8 becomes U+FFFD, and NaN and the infinities null; a directory, a title, a name or an
+// id that is not UTF-8 is an error, and nothing is sent. The error is
 // an *Error if the server refused, an *UnreachableError if no server answered, a
 // *CertificateError if it is not known to be the right one, a *SchemeError if it
 // speaks https instead of http or the reverse, a *PeerError or a *ClearTextError if
 // the token would have gone to others.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	raw, err := encodeParams(params)
+	if err != nil {
+		return fmt.Errorf("encode params of %s: %w", method, err)
+	}
 	request := struct {
-		JSONRPC string `json:"jsonrpc"`
-		ID      int    `json:"id"`
-		Method  string `json:"method"`
-		Params  any    `json:"params,omitempty"`
-	}{"2.0", 1, method, params}
+		JSONRPC string          `json:"jsonrpc"`
+		ID      int             `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params,omitempty"`
+	}{"2.0", 1, method, raw}
 	// Escapes for HTML would make params larger than their caller knows.
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -94,8 +94,16 @@ func (c *Client) Dial(ctx context.Context, options SessionOptions) (*Session, er
 
 // Call sends one request and waits for its answer, as Client.Call does.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	var raw json.RawMessage
-	if err := s.conn.Call(ctx, method, params, &raw); err != nil {
+	raw, err := encodeParams(params)
+	if err != nil {
+		return fmt.Errorf("encode params of %s: %w", method, err)
+	}
+	params = nil
+	if raw != nil {
+		params = raw
+	}
+	var answer json.RawMessage
+	if err := s.conn.Call(ctx, method, params, &answer); err != nil {
 		var refused *jsonrpc2.Error
 		switch {
 		case errors.As(err, &refused):
@@ -108,7 +116,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	if result == nil {
 		return nil
 	}
-	if err := json.Unmarshal(raw, result); err != nil {
+	if err := json.Unmarshal(answer, result); err != nil {
 		return fmt.Errorf("decode the result of %s: %w", method, err)
 	}
 	return nil

@@ -23,22 +23,22 @@ type Set struct {
 	sent        prometheus.Counter
 	inFlight    prometheus.Gauge
 	lag         prometheus.GaugeFunc
-	pages       prometheus.GaugeFunc
+	chunks      prometheus.GaugeFunc
 	all         []prometheus.Collector
 }
 
 // New makes the collectors. lag returns how many events the slowest stream is
-// behind the head, pages how many bytes of pages of the log streams hold. Both
+// behind the head, chunks how many bytes of the log streams hold. Both
 // are called when metrics are read.
-func New(lag, pages func() float64) *Set {
+func New(lag, chunks func() float64) *Set {
 	s := &Set{
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections", Help: "Open network connections."}),
 		unadmitted:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections_unadmitted", Help: "Open network connections on which no request has been admitted."}),
 		displaced:   prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_displaced_total", Help: "Connections closed before they were admitted because a listener had max_unadmitted_connections."}),
-		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Requests answered 503 because max_connections was reached."}),
+		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Requests answered 503 because max_connections, or the share of their token, was reached."}),
 		streams:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "holon_streams", Help: "Open streams by transport."}, []string{"transport"}),
 		opened:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_opened_total", Help: "Streams opened by transport."}, []string{"transport"}),
-		closed:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_closed_total", Help: "Streams ended, by why: left (the client), stalled (a write took too long), or the code of stream/closing."}, []string{"why"}),
+		closed:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_closed_total", Help: "Streams ended, by why: left (the client), stalled (a write took too long), torn (the rest of an event could not be read), or the code of stream/closing."}, []string{"why"}),
 		requests:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_requests_total", Help: "Requests and notifications executed, by method."}, []string{"method"}),
 		errors:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_errors_total", Help: "Errors answered, by kind."}, []string{"kind"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holon_request_seconds", Help: "Time from a request's arrival to its answer being ready.",
@@ -47,9 +47,9 @@ func New(lag, pages func() float64) *Set {
 		sent:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_stream_bytes_total", Help: "Bytes written to streams."}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
 		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
-		pages:    prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_page_bytes", Help: "Bytes of pages of the log that streams hold because their readers have not taken them: replay_bytes bounds them."}, pages),
+		chunks:   prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_chunk_bytes", Help: "Bytes of the log that streams hold because their readers have not taken them: replay_bytes bounds all but the small chunks of 8 KiB."}, chunks),
 	}
-	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.pages}
+	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.chunks}
 	return s
 }
 

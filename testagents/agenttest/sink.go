@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -267,7 +268,7 @@ func (s *Sink) chosen(q items.Content, id string) turns.Answer {
 				continue
 			}
 			status := items.StatusDeclined
-			if o.Kind == items.AllowOnce || o.Kind == items.AllowAlways {
+			if question.Allows(o.Kind) {
 				status = items.StatusCompleted
 			}
 			return turns.Answer{Status: status, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: id, Kind: o.Kind}}

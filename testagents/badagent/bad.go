@@ -116,6 +116,11 @@ var bad = map[string]func(p *prompt, rest string){
 			_, _ = os.Stderr.Write(line[:min(n, len(line))])
 		}
 	},
+	"line": func(p *prompt, rest string) { p.a.rawLine(rest, p.id, p.s.ID) },
+	"answer": func(p *prompt, rest string) {
+		p.a.rawLine(rest, p.id, p.s.ID)
+		p.silent, p.stop = true, "end_turn"
+	},
 	"no-result": func(p *prompt, _ string) { p.silent, p.stop = true, "end_turn" },
 }
 

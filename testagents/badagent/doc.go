@@ -23,6 +23,14 @@
 //	plain          no modes, models or options in session/new
 //	old-models     models by "models" and session/set_model; else the option
 //	               "model" of category "model"
+//	opens=MODE     all sessions open in this mode, also those that are loaded, resumed
+//	               or forked, and an update says the mode of before once more before
+//	               session/set_mode is answered; there is a third mode, auto
+//	mode-option    the mode by the option "agent_mode" of category "mode"
+//	mode-option=stays
+//	               the same; it answers a change of the mode, and stays as it is
+//	refuses=MODE   session/set_mode refuses this mode, although it is offered
+//	effort-of=M    the option "effort" only while this is the model
 //	late-replay    session/load answers first, then repeats the history
 //	replay-ms=N    pause N ms before each repeated turn
 //	fork-replay    session/fork repeats the history before its result
@@ -38,6 +46,9 @@
 //	start-ms=N     answer initialize after N ms
 //	new-ms=N       answer session/new, load, resume and fork after N ms
 //	no-init        never answer initialize
+//	init=TEXT, new=TEXT
+//	               write TEXT as a line instead of the answer to initialize, or to
+//	               session/new, with the id of the request in place of $ID
 //	protocol=N     answer initialize with protocolVersion N
 //	login=KIND     offer the login status, and send it after session/new
 //	auth           session/new, load and resume answer auth_required (-32000)
@@ -90,12 +101,17 @@
 //	update JSON      one session/update of this update
 //	permit JSON      session/request_permission with these params, and the four
 //	                 options if they have none; says the outcome
+//	client           says the capabilities that the client has announced, as JSON
 //	history          says the texts of the session's earlier prompts
 //	await-steer      waits for steered text and says "steered: TEXT"
 //	sleep MS         waits; a cancel ends it
 //	wait             waits for a cancel
 //	stop REASON      ends the prompt with this stopReason
 //	error TEXT       ends it with a JSON-RPC error -32603
+//	fail ACTION TEXT ends it with end_turn and _meta.jetbrains.air.sessionFailure,
+//	                 with TEXT as its title and ACTION (retry, login, …; none) to
+//	                 take; its severity is error, with fail-warning warning. A client
+//	                 that has not announced the extension gets TEXT as a message
 //	violations       says how the client has broken the protocol so far, "none" if
 //	                 it has not: a prompt while one ran, a request before
 //	                 initialize, a relative cwd, a cancel of an unknown session,
@@ -151,6 +167,9 @@
 //	split            one message written byte by byte
 //	stderr TEXT      write TEXT to stderr
 //	stderr-flood N   write N bytes to stderr
+//	line TEXT        write TEXT as a line, with the id of the prompt's request in place
+//	                 of $ID and that of the session in place of $SESSION
+//	answer TEXT      the same, and end the prompt without another answer
 //	no-result        end the prompt without ever answering it
 //
 // A process that ignores everything still exits after ten minutes.

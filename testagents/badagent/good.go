@@ -47,9 +47,11 @@ var good = map[string]func(p *prompt, rest string){
 	"title": func(p *prompt, rest string) {
 		p.update(object{"sessionUpdate": "session_info_update", "title": rest, "updatedAt": time.Now().UTC().Format(time.RFC3339)})
 	},
-	"commands":  func(p *prompt, _ string) { p.update(commandsUpdate()) },
-	"elicit":    (*prompt).elicit,
-	"read-file": (*prompt).readFile,
+	"commands":     func(p *prompt, _ string) { p.update(commandsUpdate()) },
+	"fail":         func(p *prompt, rest string) { p.failSoftly("error", rest) },
+	"fail-warning": func(p *prompt, rest string) { p.failSoftly("warning", rest) },
+	"elicit":       (*prompt).elicit,
+	"read-file":    (*prompt).readFile,
 	"settings": func(p *prompt, _ string) {
 		p.a.mu.Lock()
 		now := object{"mode": p.s.Mode, "options": p.s.Options}
@@ -81,6 +83,12 @@ var good = map[string]func(p *prompt, rest string){
 		}
 		p.a.mu.Unlock()
 		p.sayJSON(texts)
+	},
+	"client": func(p *prompt, _ string) {
+		p.a.mu.Lock()
+		told := string(p.a.client)
+		p.a.mu.Unlock()
+		p.say(told)
 	},
 	"await-steer": func(p *prompt, _ string) {
 		select {
@@ -346,4 +354,20 @@ func (p *prompt) sayResponse(r response, ok bool) {
 	default:
 		p.say(string(r.result))
 	}
+}
+
+// failSoftly ends the prompt as Codex does when its model fails.
+func (p *prompt) failSoftly(severity, rest string) {
+	action, title, _ := strings.Cut(rest, " ")
+	p.stop = "end_turn"
+	if !p.a.readsFailures() {
+		p.say(title)
+		return
+	}
+	category, known := map[string]string{"retry": "service", "login": "access"}[action]
+	actions := []string{action}
+	if !known {
+		category, actions = "limit", []string{}
+	}
+	p.failure = object{"id": p.s.ID + ":error", "revision": 1, "category": category, "severity": severity, "title": title, "actions": actions}
 }

@@ -72,6 +72,7 @@ type agent struct {
 	lastID      int
 	opened      int // sessions
 	initialized bool
+	client      json.RawMessage // its capabilities
 	loggedIn    bool
 	ignoring    bool // ignores EOF, TERM, HUP
 	unread      bool // stop reading stdin

@@ -11,6 +11,7 @@ import (
 // params holds the params of every method. An absent member is zero.
 type params struct {
 	ProtocolVersion *int            `json:"protocolVersion"`
+	Client          json.RawMessage `json:"clientCapabilities"`
 	MethodID        string          `json:"methodId"`
 	SessionID       string          `json:"sessionId"`
 	Cwd             string          `json:"cwd"`
@@ -21,6 +22,31 @@ type params struct {
 	Value           any             `json:"value"`
 	Prompt          []block         `json:"prompt"`
 	Meta            json.RawMessage `json:"_meta"`
+}
+
+// readsFailures reports whether the client has announced that it reads
+// sessionFailure.
+func (a *agent) readsFailures() bool {
+	var can struct {
+		Meta struct {
+			Jetbrains struct {
+				Air struct {
+					Version      int      `json:"version"`
+					Capabilities []string `json:"capabilities"`
+				} `json:"air"`
+			} `json:"jetbrains"`
+		} `json:"_meta"`
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = json.Unmarshal(a.client, &can) // what cannot be read is not announced
+	air := can.Meta.Jetbrains.Air
+	return air.Version >= 1 && slices.Contains(air.Capabilities, "sessionFailure")
+}
+
+func airMeta(members object) object {
+	members["version"] = 1
+	return object{"jetbrains": object{"air": members}}
 }
 
 type block struct {
@@ -83,6 +109,10 @@ func (a *agent) request(m message) {
 type noAnswer struct{}
 
 func (a *agent) answer(m message, p params) {
+	if text := a.options[map[string]string{"initialize": "init", "session/new": "new"}[m.Method]]; text != "" {
+		a.rawLine(text, m.ID, "")
+		return
+	}
 	result, err := a.handle(m.Method, p)
 	if _, never := result.(noAnswer); !never {
 		a.reply(m.ID, result, err)
@@ -130,8 +160,12 @@ func (a *agent) handle(method string, p params) (any, *rpcError) {
 	invalid := &rpcError{Code: codeParams, Message: "there is no such value"}
 	switch {
 	case method == "session/set_mode":
-		if !slices.Contains([]string{"ask", "code"}, p.ModeID) {
+		offered := slices.ContainsFunc(a.modes(), func(m object) bool { return m["id"] == p.ModeID })
+		if !offered || a.options["refuses"] == p.ModeID {
 			return nil, invalid
+		}
+		if a.on("opens") { // what it says of before must not count as said after
+			a.update(s, object{"sessionUpdate": "current_mode_update", "currentModeId": s.Mode})
 		}
 		s.Mode = p.ModeID
 	case method == "session/set_model" && a.on("old-models"):
@@ -139,7 +173,11 @@ func (a *agent) handle(method string, p params) (any, *rpcError) {
 			return nil, invalid
 		}
 	case method == "session/set_config_option":
-		if !s.set(p.ConfigID, p.Value) {
+		if mode, ok := p.Value.(string); ok && p.ConfigID == "agent_mode" && a.on("mode-option") {
+			if a.options["mode-option"] != "stays" {
+				s.Mode = mode
+			}
+		} else if !s.set(p.ConfigID, p.Value) {
 			return nil, invalid
 		}
 		a.save()
@@ -174,7 +212,7 @@ func (a *agent) initialize(p params) (any, *rpcError) {
 	}
 	a.pause("start-ms")
 	a.mu.Lock()
-	a.initialized = true
+	a.initialized, a.client = true, p.Client
 	a.mu.Unlock()
 	version := 1
 	if a.on("protocol") {
@@ -266,6 +304,9 @@ func (a *agent) openSession(how string, p params) (any, *rpcError) {
 	case "load", "resume":
 		s.origin = map[string]string{"load": "loaded", "resume": "resumed"}[how]
 		s.Cwd, s.Servers = p.Cwd, p.McpServers
+		if a.on("opens") {
+			s.Mode = a.ownMode()
+		}
 		a.sessions[s.ID] = s
 	}
 	s.meta = p.Meta

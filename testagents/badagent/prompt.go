@@ -24,6 +24,7 @@ type prompt struct {
 	message string // the current messageId
 	stop    string // "" = end_turn or cancelled
 	fail    string // the text of an error result
+	failure object // in the result; nil = none
 	last    string // what to say when cancelled
 	usage   bool
 	late    int
@@ -182,6 +183,9 @@ func (p *prompt) finish() {
 	}
 	if p.usage {
 		result["usage"] = object{"inputTokens": 1200, "outputTokens": 80, "totalTokens": 1290, "cachedReadTokens": 1000, "thoughtTokens": 10}
+	}
+	if p.failure != nil {
+		result["_meta"] = airMeta(object{"sessionFailure": p.failure})
 	}
 	p.a.reply(p.id, result, nil)
 	if p.twice {

@@ -106,16 +106,36 @@ func (a *agent) open(cwd string, servers json.RawMessage) *session {
 	a.opened++
 	s := &session{
 		ID: fmt.Sprintf("bad-session-%07d-%d", os.Getpid(), a.opened), Cwd: cwd, Servers: servers, origin: "new",
-		Mode: "ask", Options: map[string]any{"model": "small", "effort": "medium", "verbose": false},
+		Mode: a.ownMode(), Options: map[string]any{"model": "small", "effort": "medium", "verbose": false},
 	}
 	a.sessions[s.ID] = s
 	return s
 }
 
+// ownMode is the mode in which sessions open.
+func (a *agent) ownMode() string {
+	if a.on("opens") {
+		return a.options["opens"]
+	}
+	return "ask"
+}
+
+// modes are the modes of every session.
+func (a *agent) modes() []object {
+	all := []object{{"id": "ask", "name": "Ask", "description": "Asks before it changes anything"}, {"id": "code", "name": "Code"}}
+	if !a.on("opens") {
+		return all
+	}
+	return append(all, object{"id": "auto", "name": "Auto", "description": "Decides by itself"})
+}
+
 // fork makes a session with the history of s. The caller holds a.mu.
 func (a *agent) fork(s *session, cwd string, servers json.RawMessage) *session {
 	twin := a.open(cwd, servers)
-	twin.origin, twin.Mode, twin.History = "forked", s.Mode, slices.Clone(s.History)
+	twin.origin, twin.History = "forked", slices.Clone(s.History)
+	if !a.on("opens") {
+		twin.Mode = s.Mode
+	}
 	for id, value := range s.Options {
 		twin.Options[id] = value
 	}
@@ -128,11 +148,9 @@ func (a *agent) settings(s *session) object {
 	if a.on("plain") {
 		return object{}
 	}
-	o := object{
-		"modes": object{"currentModeId": s.Mode, "availableModes": []object{
-			{"id": "ask", "name": "Ask", "description": "Asks before it changes anything"}, {"id": "code", "name": "Code"},
-		}},
-		"configOptions": a.configOptions(s),
+	o := object{"configOptions": a.configOptions(s)}
+	if !a.on("mode-option") {
+		o["modes"] = object{"currentModeId": s.Mode, "availableModes": a.modes()}
 	}
 	if a.on("old-models") {
 		o["models"] = object{"currentModelId": s.Options["model"], "availableModels": []object{
@@ -150,9 +168,15 @@ func (a *agent) configOptions(s *session) []object {
 		}
 		return object{"id": id, "name": name, "category": category, "type": "select", "currentValue": s.Options[id], "options": options}
 	}
-	all := []object{
-		choice("effort", "Effort", "thought_level", "low", "medium", "high"),
-		{"id": "verbose", "name": "Verbose", "type": "boolean", "currentValue": s.Options["verbose"]},
+	all := []object{}
+	if of := a.options["effort-of"]; of == "" || of == s.Options["model"] {
+		all = append(all, choice("effort", "Effort", "thought_level", "low", "medium", "high"))
+	}
+	all = append(all, object{"id": "verbose", "name": "Verbose", "type": "boolean", "currentValue": s.Options["verbose"]})
+	if a.on("mode-option") {
+		mode := choice("agent_mode", "Mode", "mode", "ask", "code", "auto")
+		mode["currentValue"] = s.Mode
+		all = append(all, mode)
 	}
 	if !a.on("old-models") {
 		all = append(all, choice("model", "Model", "model", "small", "large"))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // object is a JSON object to send.
@@ -49,6 +50,11 @@ func (a *agent) write(b []byte) {
 	a.out.Lock()
 	defer a.out.Unlock()
 	_, _ = os.Stdout.Write(b) // a client that ended closes stdin too
+}
+
+// rawLine writes a line that is no message.
+func (a *agent) rawLine(text string, id json.RawMessage, session string) {
+	a.line([]byte(strings.NewReplacer("$ID", string(id), "$SESSION", session).Replace(text)))
 }
 
 func (a *agent) send(m object) {

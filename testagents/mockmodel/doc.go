@@ -20,11 +20,13 @@
 //	SAY WORD      an answer with WORD in it
 //	LOOK          the number of images in the prompt
 //	RECALL        every WORD of SAY earlier in the conversation
+//	OVERLOADED    no answer: the error of a model that is overloaded
 //	DO STEPS      calls of Holon's own tools, see below
 //
 // Any other prompt gets a short text. So does every request that offers no
 // tools, because agents ask for titles and summaries that way. The answer to
-// the result of a tool is a closing text.
+// the result of a tool is a closing text. A prompt that says that the server was
+// restarted, and that the answer was a refusal, is answered with a text.
 //
 // STEPS is a JSON array of calls, [["work_start", {"prompt": "hi"}], ["work_await",
 // {"turn_ids": ["$1.turn_id"]}]]: one after the other, each with the tool whose name

@@ -6,7 +6,7 @@ import (
 )
 
 // responsesAPI is OpenAI's responses.
-var responsesAPI = api{name: "responses", read: readResponses, stream: streamResponses, whole: wholeResponses}
+var responsesAPI = api{name: "responses", read: readResponses, stream: streamResponses, whole: wholeResponses, fail: failResponses}
 
 type responsesRequest struct {
 	Model  string          `json:"model"`
@@ -138,6 +138,12 @@ func streamResponses(w *events, x exchange, r reply) error {
 	}
 	response["status"], response["output"], response["usage"] = "completed", output, responsesUsage()
 	return send("response.completed", map[string]any{"response": response})
+}
+
+func failResponses(w *events, x exchange, _ reply) error {
+	response := x.response("failed", []any{})
+	response["error"] = map[string]any{"code": "server_is_overloaded", "message": overloadedText}
+	return w.send("response.failed", map[string]any{"type": "response.failed", "sequence_number": 0, "response": response})
 }
 
 // streamResponsesItem starts an item, streams its text, and ends it.

@@ -25,6 +25,7 @@ type question struct {
 	said      string   // by the user; chooses the answer
 	images    int      // since the model's last message
 	besides   []string // sent with it: context, and the transcript of a lost conversation
+	refused   bool     // said is told again after a restart, with the answer that it may not be done
 	earlier   []string // by the user, before that
 	quoted    []string // what said quotes, if it has no word
 	afterTool bool     // the newest message has the result of a tool
@@ -45,6 +46,8 @@ type reply struct {
 	text     []string
 	pause    time.Duration // after each piece
 	call     *call
+
+	overloaded bool // there is no answer
 }
 
 // call is the use of a tool. input is set for freeform tools, args for others.
@@ -68,8 +71,12 @@ var (
 	thinkWord = regexp.MustCompile(`\bTHINK\b`)
 	lookWord  = regexp.MustCompile(`\bLOOK\b`)
 	recall    = regexp.MustCompile(`\bRECALL\b`)
+	tooMuch   = regexp.MustCompile(`\bOVERLOADED\b`)
+	// refusedBefore finds a prompt after a restart that says no. Agents name their options
+	// in words of their own.
+	refusedBefore = regexp.MustCompile(`The server was restarted while you waited for: [\s\S]*\. The answer: (No|Reject|Deny|Decline|Cancel|Abort)`)
 
-	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall, doWord}
+	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall, tooMuch, doWord}
 )
 
 // answer chooses the reply. It depends on the question alone.
@@ -89,6 +96,12 @@ func (q question) answer() reply {
 		r.thoughts = []string{"Let me ", "think about ", "this."}
 	}
 	switch {
+	case q.quoted == nil && tooMuch.MatchString(q.said):
+		r.overloaded = true
+		return r
+	case q.refused:
+		r.text = []string{"I leave ", "it undone."}
+		return r
 	case q.quoted != nil: // what others wrote chooses nothing
 		r.text = append([]string{"I read: "}, pieces(strings.Join(q.quoted, "\n"))...)
 		return r
@@ -181,6 +194,7 @@ func ask(conversation []message, tools []tool) question {
 		_, q.quoted = quotations(q.said)
 	}
 	q.besides = said
+	q.refused = slices.ContainsFunc(said, refusedBefore.MatchString)
 	q.afterTool = q.afterTool && kind == byNothing
 	return q
 }

@@ -82,7 +82,13 @@ type api struct {
 	// stream writes the answer in pieces, whole returns it in one piece.
 	stream func(w *events, x exchange, r reply) error
 	whole  func(x exchange, r reply) any
+	// fail streams the error of an overloaded model; nil = the API has it as an HTTP
+	// status.
+	fail func(w *events, x exchange, r reply) error
 }
+
+// overloadedText is what an overloaded model says.
+const overloadedText = "The mock model is overloaded."
 
 // exchange is one decoded request.
 type exchange struct {
@@ -145,6 +151,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.id = func(prefix string) string { return fmt.Sprintf("%s_%06d", prefix, s.ids.Add(1)) }
 	answer := x.answer()
 	s.note(r, a.name, len(body), x, answer)
+	if answer.overloaded && (a.fail == nil || !x.streamed) {
+		refuseAs(w, http.StatusServiceUnavailable, "overloaded_error", overloadedText)
+		return
+	}
 	if !x.streamed {
 		writeJSON(w, a.whole(x, answer))
 		return
@@ -154,8 +164,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &events{w: w, flush: http.NewResponseController(w), ctx: r.Context()}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
+	stream := a.stream
+	if answer.overloaded {
+		stream = a.fail
+	}
 	// An error means that the client has hung up, so no one can receive it.
-	_ = a.stream(out, x, answer)
+	_ = stream(out, x, answer)
 }
 
 // note writes the request's line to the log.
@@ -241,9 +255,13 @@ func writeJSON(w http.ResponseWriter, v any) {
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
+	refuseAs(w, status, "invalid_request_error", message)
+}
+
+func refuseAs(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"type": "invalid_request_error", "message": message}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
 }
 
 // errBody means that the body is not JSON of the API.

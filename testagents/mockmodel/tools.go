@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// What the scripted calls do. The command creates a file, so no agent takes it
-// for a read-only command.
+// What the scripted calls do. The command writes a file, so no agent takes it for a
+// read-only command; the file has a line for each time that it ran.
 const (
-	shellCommand = "echo hello-from-tool && echo done > tool-was-here.txt"
+	shellCommand = "echo hello-from-tool && echo done >> tool-was-here.txt"
 	// hangCommand writes its pid to a file, so that a test can see that it has
 	// ended.
 	hangCommand = "echo $$ > hanging-pid.txt && exec sleep 600"

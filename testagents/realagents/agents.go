@@ -12,6 +12,9 @@ const (
 	EnvAgents = "HOLON_TEST_AGENTS" // names of agents, separated by spaces
 	EnvCache  = "AGENTS_CACHE"      // where they are installed
 	EnvTable  = "AGENTS_TABLE"      // a file for the table of results
+	// EnvRestarts is how often the server is stopped, and how often killed, while the
+	// permission of a turn is open that is then allowed, and one that is refused: "" = once.
+	EnvRestarts = "AGENTS_RESTARTS"
 )
 
 // Agent is an agent that can be installed and run. The zero value is not
@@ -30,6 +33,9 @@ type Agent struct {
 	// ByMinute is true if the agent names its session files by the minute. Such
 	// an agent loses a session that is loaded in the minute of its creation.
 	ByMinute bool
+	// TellsFailures is true if the agent ends a prompt as usual when its model fails, and
+	// says so beside that.
+	TellsFailures bool
 
 	settings func(home, model string) (files map[string]string, env map[string]string)
 }
@@ -45,10 +51,10 @@ func All() []Agent {
 			Package: "opencode-ai", Program: "opencode", Args: []string{"acp"}, settings: openCode,
 		}, {
 			Name: "codex", Title: "Codex", Version: "2.6.0",
-			Package: "@agentclientprotocol/codex-acp", Program: "codex-acp", settings: codex,
+			Package: "@agentclientprotocol/codex-acp", Program: "codex-acp", TellsFailures: true, settings: codex,
 		}, {
 			Name: "claude", Title: "Claude Code", Version: "0.100.0",
-			Package: "@agentclientprotocol/claude-agent-acp", Program: "claude-agent-acp", Node: nodeVersion, settings: claude,
+			Package: "@agentclientprotocol/claude-agent-acp", Program: "claude-agent-acp", Node: nodeVersion, TellsFailures: true, settings: claude,
 		}, {
 			Name: "gemini", Title: "Gemini CLI", Version: "0.61.0",
 			Package: "@google/gemini-cli", Program: "gemini",

@@ -70,8 +70,8 @@ func interruptBesideTool(r *run) {
 	if !r.owns(otherPID) {
 		r.fail("the command of the other turn has ended")
 	}
-	if doubts := v.of("notice"); len(doubts) > 0 {
-		r.remark("not told apart: %.120s", doubts[0].content["message"])
+	if doubt := v.noticed("It may run still"); doubt != "" {
+		r.remark("not told apart: %.120s", doubt)
 	} else {
 		r.ended(pid)
 		r.remark("only the one")

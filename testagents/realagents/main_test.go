@@ -3,12 +3,15 @@
 package realagents
 
 import (
+	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 var (
@@ -28,10 +31,8 @@ func runAll(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "holon")
-	build := exec.Command("go", "build", "-o", binary, "github.com/seed82539d15/holon/cmd/holon")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build holon: %v\n%s", err, out)
+	if binary, err = hosttest.Build(dir, "./cmd/holon"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := m.Run()
@@ -62,6 +63,10 @@ func TestRealAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	restarts, err := strconv.Atoi(cmp.Or(os.Getenv(EnvRestarts), "1"))
+	if err != nil {
+		t.Fatalf("%s: %v", EnvRestarts, err)
+	}
 	for _, a := range agents {
 		t.Run(a.Name, func(t *testing.T) {
 			if !a.Installed(cache) {
@@ -70,8 +75,14 @@ func TestRealAgents(t *testing.T) {
 			p := newPlace(t, a, cache)
 			p.start(t)
 			for _, s := range scenarios {
-				if !t.Run(s.name, func(t *testing.T) { p.play(t, s) }) {
-					p.recover(t)
+				times := 1
+				if s.name == questionOverStop || s.name == questionOverKill {
+					times = restarts
+				}
+				for range times {
+					if !t.Run(s.name, func(t *testing.T) { p.play(t, s) }) {
+						p.recover(t)
+					}
 				}
 			}
 			t.Run(lastScenario, func(t *testing.T) { p.play(t, scenario{name: lastScenario, run: stopInOrder}) })

@@ -144,6 +144,7 @@ func (p *place) start(t *testing.T) {
 	// The settings of the user who runs the tests must not count.
 	p.server.Env = append(p.server.Env, "XDG_CONFIG_HOME="+p.root)
 	if err := p.server.Start(); err != nil {
+		p.server = nil
 		t.Fatal(err)
 	}
 	exited := make(chan struct{})

@@ -23,6 +23,8 @@ type cell struct {
 	outcome string // ok, FAILED or not offered
 	took    time.Duration
 	note    string
+	runs    int // of a scenario that runs more than once
+	passed  int
 }
 
 const (
@@ -42,6 +44,14 @@ func (r *results) add(agent, row string, c cell) {
 	if !slices.Contains(r.rows, row) {
 		r.rows = append(r.rows, row)
 	}
+	before := r.cells[[2]string{row, agent}]
+	c.runs, c.passed = before.runs+1, before.passed
+	if c.outcome == passed {
+		c.passed++
+	}
+	if before.outcome == failed { // the first failure is the one to read about
+		c.outcome, c.note = failed, before.note
+	}
 	r.cells[[2]string{row, agent}] = c
 }
 
@@ -50,6 +60,9 @@ func (c cell) String() string {
 		return "–"
 	}
 	text := c.outcome
+	if c.runs > 1 {
+		text += fmt.Sprintf(" (%d of %d passed)", c.passed, c.runs)
+	}
 	if c.outcome == passed {
 		text += fmt.Sprintf(" %.1f s", c.took.Seconds())
 	}

@@ -32,7 +32,7 @@ type run struct {
 
 // play runs a scenario and records its outcome in the table.
 func (p *place) play(t *testing.T, s scenario) {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // each wait has a bound of its own
 	defer cancel()
 	r := &run{T: t, place: p, ctx: ctx, within: agentWithin}
 	started := time.Now()

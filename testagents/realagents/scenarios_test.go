@@ -30,9 +30,12 @@ var scenarios = []scenario{
 	{"two threads at once", twoThreads},
 	{"mode changed", modeChanged},
 	{"fork", forked},
+	{"model overloaded", modelOverloaded},
 	{"agent killed in mid-turn", agentKilled},
 	{"agent killed while a command runs", agentKilledInTool},
 	{"server killed in mid-turn", serverKilled},
+	{questionOverStop, answeredAfterStop},
+	{questionOverKill, answeredAfterKill},
 	{"session lost by the agent", sessionLost},
 	{"woken by its inbox", wokenByInbox},
 	{"child awaited, child told by a wake", toldOfChildren},
@@ -43,8 +46,13 @@ var scenarios = []scenario{
 	{"work_await silent for 95 s", silentAwait},
 }
 
-// lastScenario runs after all others.
-const lastScenario = "server stopped, nothing left"
+const (
+	// These two run as often as EnvRestarts says.
+	questionOverStop = "permission open while the server is stopped"
+	questionOverKill = "permission open while the server is killed"
+	// lastScenario runs after all others.
+	lastScenario = "server stopped, nothing left"
+)
 
 func contains(text, want string) bool { return strings.Contains(text, want) }
 
@@ -278,6 +286,37 @@ func twoThreads(r *run) {
 		r.fail("both threads have the session %s", r.session(one))
 	}
 	r.remark("processes: %d", r.info().Processes)
+}
+
+// modelOverloaded checks that a turn whose model gave no answer has failed, and is
+// retried if it has a policy.
+func modelOverloaded(r *run) {
+	if !r.agent.TellsFailures {
+		r.lacks("")
+	}
+	threadID, _ := r.thread()
+	var result struct {
+		TurnID string `json:"turn_id"`
+	}
+	before := r.model.Requests()
+	r.call("turn/start", map[string]any{
+		"thread_id": threadID, "input": input("OVERLOADED"), "retry": map[string]any{"on_crash": "retry", "max_attempts": 2, "backoff_seconds": 1},
+	}, &result)
+	v := r.end(result.TurnID, "failed")
+	if v.failure != "agent_failed" || !contains(v.message, "the agent failed: ") || !contains(v.message, "(service)") {
+		r.fail("it failed with %s %q", v.failure, v.message)
+	}
+	var read struct {
+		Turn struct {
+			Attempt int
+		}
+	}
+	r.call("turn/read", map[string]any{"turn_id": result.TurnID}, &read)
+	if read.Turn.Attempt != 2 {
+		r.fail("the turn ended in attempt %d", read.Turn.Attempt)
+	}
+	r.remark("%d requests: %s", r.model.Requests()-before, v.message)
+	r.says(threadID, "SAY again", "I say again.")
 }
 
 // kinds lists the items of a turn with their states, for messages.

@@ -78,6 +78,7 @@ func claude(home, model string) (files, env map[string]string) {
 		"ANTHROPIC_BASE_URL":                       model,
 		"ANTHROPIC_API_KEY":                        anyKey,
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"CLAUDE_CODE_MAX_RETRIES":                  "1", // not for minutes while the model is overloaded
 	}
 }
 

@@ -3,7 +3,6 @@
 package realagents
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -70,7 +69,7 @@ func (r *run) continued(threadID, session string) {
 	if n := strings.Count(v.said(), "I say apple."); n > 0 {
 		r.fail("what was said before came again: %q", v.said())
 	}
-	if len(v.items) != len(v.of("user_message", "agent_message", "reasoning", "usage")) || len(v.of("user_message")) != 1 {
+	if len(v.items) != len(v.of("user_message", "agent_message", "reasoning", "usage", "notice")) || len(v.of("user_message")) != 1 {
 		r.fail("the turn has more than the answer: %v", kinds(v))
 	}
 	r.remark("continued in %.1f s", v.ended.Sub(called).Seconds())
@@ -125,8 +124,7 @@ func sessionLost(r *run) {
 	if now := r.session(threadID); now == session {
 		r.fail("the session is still %s", session)
 	}
-	notices := v.of("notice")
-	if len(notices) != 1 || !contains(fmt.Sprint(notices[0].content["message"]), "lost the session") {
+	if v.noticed("lost the session") == "" {
 		r.fail("no notice says that the session was lost: %v", kinds(v))
 	}
 	r.remark("goes on in a new one, told what was said")

@@ -157,6 +157,17 @@ func (i *itemView) take(raw json.RawMessage) {
 	_ = json.Unmarshal(raw, &i.content) // decoded without error above
 }
 
+// noticed returns the notice with this text in it, "" if there is none. Agents have
+// notices of their own.
+func (v *turnView) noticed(part string) string {
+	for _, notice := range v.of("notice") {
+		if text, _ := notice.content["message"].(string); contains(text, part) {
+			return text
+		}
+	}
+	return ""
+}
+
 // of returns the items of a kind, in order.
 func (v *turnView) of(kinds ...string) []*itemView {
 	var list []*itemView

@@ -31,7 +31,7 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 	if len(options) == 0 {
 		return s.unasked("session/request_permission", params, errors.New("it has no options"))
 	}
-	s.messages.end(items.StatusCompleted)
+	s.messages.beside()
 	q = items.PermissionRequest{
 		Type: items.KindPermissionRequest, Title: f.text("title"), Description: f.text("description"),
 		Subject: items.Subject{Type: "other"}, Options: options,
@@ -55,6 +55,9 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 		whole = false
 	}
 	q.Title = cmp.Or(q.Title, "The agent asks for a permission")
+	if why := air(f).object("permission").text("description"); why != "" { // codex-acp, claude-agent-acp
+		q.Description = strings.TrimPrefix(q.Description+"\n"+why, "\n")
+	}
 	if !whole {
 		s.keep("session/request_permission", params) // it says more than the question
 	}
@@ -124,7 +127,7 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 		return ops, items.Question{}, err
 	}
 	q.Message = cmp.Or(q.Message, "The agent asks a question")
-	s.messages.end(items.StatusCompleted)
+	s.messages.beside()
 	return s.out.take(), q, nil
 }
 

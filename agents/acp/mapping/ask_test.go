@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -111,5 +112,36 @@ func TestSettingSaysHowASettingIsChanged(t *testing.T) {
 	}
 	if _, ok := s.Setting("slow"); ok {
 		t.Error("a setting that does not exist")
+	}
+}
+
+func TestASettingHasOneNameAndAClientsChoiceIsKept(t *testing.T) {
+	options := jsontext.Value(`{"configOptions":[
+		{"id":"agent_mode","category":"mode","type":"select","currentValue":"x","options":[{"value":"x"},{"value":"y"}]},
+		{"id":"second","category":"mode","type":"select","currentValue":"x","options":[{"value":"x"}]},
+		{"id":"fast","type":"boolean","currentValue":true}]}`)
+	s := New(Options{})
+	s.Opened(options)
+	for given, want := range map[string]string{"mode": "mode", "agent_mode": "mode", "second": "second", "fast": "fast"} {
+		if set, ok := s.Setting(given); !ok || set.Name != want {
+			t.Errorf("%s: %+v", given, set)
+		}
+	}
+	for _, name := range []string{"second", "agent_mode", "mode", "fast", "second"} {
+		s.Configured(name)
+	}
+	const want = `"configured":["fast","mode","second"]`
+	if got := string(s.Config()); !strings.Contains(got, want) {
+		t.Errorf("%s", got)
+	}
+	// It outlives the session, the choices and other changes.
+	s = New(Options{Config: s.Config()})
+	s.Opened(options)
+	s.ModeSet("y")
+	if got := string(s.Config()); !strings.Contains(got, want) {
+		t.Errorf("%s", got)
+	}
+	if ops := s.Configured("mode"); len(ops) != 0 {
+		t.Errorf("what was known is said again: %+v", ops)
 	}
 }

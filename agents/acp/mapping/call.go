@@ -53,7 +53,7 @@ func (n *shown) same(o *shown) bool { return *n == *o }
 // calls maps the tool calls of a session.
 type calls struct {
 	out      *output
-	messages *messages // the open message ends where a call begins
+	messages *messages // the open message may end where a call begins
 	cwd      string    // Options.Cwd
 	byID     map[string]*call
 	order    []*call // oldest first
@@ -94,7 +94,7 @@ func (l *calls) of(id string, begins bool) *call {
 		c = nil
 	}
 	if c == nil {
-		l.messages.end(items.StatusCompleted)
+		l.messages.beside()
 		l.makeRoom()
 		c = &call{id: id, status: items.StatusInProgress}
 		l.byID[id] = c

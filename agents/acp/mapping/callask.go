@@ -39,7 +39,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 		q.Description = in.text("description", "reason", "justification", "explanation")
 	}
 	if q.Description == "" && seen && len(asked.content.changes) == 0 && !within(in, c.input) {
-		q.Description = short(string(clean(asked.input))) // it asks for something that the call has not said
+		q.Description = string(clean(asked.input)) // it asks for something that the call has not said
 	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
 	if c.kind == items.KindCommandExecution {

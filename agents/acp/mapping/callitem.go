@@ -204,9 +204,8 @@ func (c *call) rawText() string {
 	return string(clean(c.output))
 }
 
-// maxShort bounds texts that are also stored in full: the error of a call,
-// whose text is in its output, and the subject of a permission, which is in the
-// call.
+// maxShort bounds a text that is also stored in full: the error of a call, whose
+// text is in its output.
 const maxShort = 4 << 10
 
 func short(s string) string {

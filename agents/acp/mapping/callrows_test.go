@@ -89,6 +89,23 @@ var callRows = []row{
 		},
 	},
 	{
+		name: "command: codex-acp says why it asks beside the call, and what it types into the command",
+		steps: []string{
+			`{"sessionUpdate":"tool_call","toolCallId":"c","title":"psql","kind":"execute","status":"in_progress","rawInput":{"command":"psql","cwd":"/p"},"content":[{"type":"terminal","terminalId":"c"}],"_meta":{"terminal_info":{"cwd":"/p","terminal_id":"c"}}}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"c","title":"psql","rawInput":{"command":"psql","cwd":"/p"},"content":[{"type":"content","content":{"type":"text","text":"https access to db"}}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}],"_meta":{"jetbrains":{"air":{"version":1,"permission":{"version":1,"title":"Run command?","description":"It needs the network."}}}}}`,
+			`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"> ","terminal_id":"c"}}}`,
+			`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_input":{"data":"select 1;","terminal_id":"c"}}}`,
+			`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","_meta":{"terminal_exit":{"exit_code":0,"signal":null,"terminal_id":"c"}}}`,
+		},
+		want: []string{
+			`create 1  {"type":"command_execution","tool_call_id":"c","title":"psql","kind":"execute","input":{"command":"psql","cwd":"/p"},"command":"psql","cwd":"/p","output":""}`,
+			`ask {"type":"permission_request","title":"psql","description":"https access to db\nIt needs the network.","subject":{"type":"command","item_id":"1","command":"psql","cwd":"/p"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`append 1 "> "`,
+			`append 1 "\nselect 1;\n"`,
+			`update 1 completed {"type":"command_execution","tool_call_id":"c","title":"psql","kind":"execute","input":{"command":"psql","cwd":"/p"},"command":"psql","cwd":"/p","exit_code":0,"output":"> \nselect 1;\n"}`,
+		},
+	},
+	{
 		name: "file change: claude-agent-acp, the diff comes after the call",
 		steps: []string{
 			`{"sessionUpdate":"tool_call","toolCallId":"e1","title":"Preparing file…","kind":"edit","status":"pending","rawInput":{},"locations":[],"_meta":{"claudeCode":{"toolName":"Write"}}}`,

@@ -16,6 +16,7 @@ type config struct {
 	Models        []choice                  `json:"models,omitempty"`
 	OptionChoices []option                  `json:"option_choices,omitempty"`
 	Commands      []agentCommand            `json:"commands,omitempty"`
+	Configured    []string                  `json:"configured,omitempty"` // what a client has chosen: mode, model, ids of options; sorted
 }
 
 type choice struct {

@@ -126,6 +126,9 @@ func (l *calls) mergeMeta(c *call, meta fields) {
 			c.cwd = cwd
 		}
 	}
+	if typed := meta.object("terminal_input").text("data"); typed != "" {
+		c.addStream("\n" + typed + "\n")
+	}
 	for _, key := range []string{"terminal_output", "terminal_output_delta"} {
 		c.addStream(meta.object(key).text("data"))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/mend"
 )
 
 // maxRecent is how many messages with an id are remembered, to recognize a
@@ -59,7 +60,8 @@ func (t *sentMessage) begins(text string) bool {
 }
 
 // chunk maps a piece of a message or thought: text is appended to the open
-// item. It reports false for other content, which becomes a separate item.
+// item. It reports false for other content, which becomes a separate item, and for what
+// is no content at all.
 func (m *messages) chunk(kind items.Kind, c chunk, raw jsontext.Value) bool {
 	var block struct {
 		Type string         `json:"type"`
@@ -71,26 +73,39 @@ func (m *messages) chunk(kind items.Kind, c chunk, raw jsontext.Value) bool {
 	}
 	id, isText := textOf(c.MessageID)
 	if !ok || present(c.MessageID) && !isText {
+		if block.Type != "" && block.Type != "text" {
+			m.between(kind, id)
+		}
 		return false
 	}
 	if text == "" {
 		return true
 	}
 	m.turnTo(kind, id)
-	text, m.open.half = join(m.open.half, block.Text, text)
+	text, m.open.half = mend.Join(m.open.half, block.Text, text)
 	m.append(kind, id, text, raw)
 	return true
 }
 
-// turnTo makes the message or thought of this kind and id the open one. Without
-// ids a message ends when something else ends the open one: a new tool call, a
-// question, the end of the prompt.
+// turnTo makes the message or thought of this kind and id the open one.
 func (m *messages) turnTo(kind items.Kind, id string) {
 	if m.open.kind != kind || m.open.id != id {
 		m.end(items.StatusCompleted)
 	}
 	m.open.kind, m.open.id = kind, id
 }
+
+// between follows content that is no text, of a message or thought of this kind and id. A
+// message with an id goes on behind its own. One without an id ends: nothing else would
+// say that the next text begins another.
+func (m *messages) between(kind items.Kind, id string) {
+	if id == "" || m.open.kind != kind || m.open.id != id {
+		m.end(items.StatusCompleted)
+	}
+}
+
+// beside follows content that belongs to no message: a new tool call, a question.
+func (m *messages) beside() { m.between(m.open.kind, m.open.id) }
 
 // append appends text to the open message, or opens a new one if the kind or
 // the message id differs. raw is the update with the text, nil for none.
@@ -134,7 +149,7 @@ func (m *messages) end(status items.Status) {
 	open := &m.open
 	if open.half != 0 { // the other half does not come
 		open.half = 0
-		m.append(open.kind, open.id, replacement, nil)
+		m.append(open.kind, open.id, mend.Replacement, nil)
 	}
 	if open.item == "" {
 		*open = openMessage{}
@@ -154,6 +169,7 @@ func (m *messages) end(status items.Status) {
 func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	id := f.text("messageId")
 	if id == "" {
+		m.between(kind, id)
 		return false
 	}
 	before := m.sent(kind, id)
@@ -168,6 +184,7 @@ func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	for _, b := range blocks {
 		t, ok := blockText(b)
 		if !ok {
+			m.between(kind, id)
 			return false // an image or the like: the message is kept as received
 		}
 		text += t

@@ -30,6 +30,7 @@ type Session struct {
 	plans    plans
 	usage    usage
 	thread   thread
+	failures failures
 	outside  gathering
 }
 
@@ -39,7 +40,7 @@ func New(o Options) *Session {
 	s.messages.out = &s.out
 	s.calls = calls{out: &s.out, messages: &s.messages, cwd: o.Cwd, byID: map[string]*call{}}
 	s.plans = plans{out: &s.out, byID: map[string]*plan{}}
-	s.usage.out, s.thread.out = &s.out, &s.out
+	s.usage.out, s.thread.out, s.failures.out = &s.out, &s.out, &s.out
 	s.thread.restore(o.Config)
 	return s
 }
@@ -77,16 +78,22 @@ func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.O
 	return s.promptEnded(result, status)
 }
 
-// PromptFailed is PromptEnded for a prompt without a result, because the agent
-// has died or answered with an error: the items that end with the prompt end
-// failed.
-func (s *Session) PromptFailed() []items.Op { return s.promptEnded(nil, items.StatusFailed) }
+// PromptFailed is PromptEnded for a prompt that has failed: its result has a Failure,
+// or it has none, because the agent has died or answered with an error. The items that
+// end with the prompt end failed.
+func (s *Session) PromptFailed(result jsontext.Value) []items.Op {
+	return s.promptEnded(result, items.StatusFailed)
+}
 
 func (s *Session) promptEnded(result jsontext.Value, status items.Status) []items.Op {
 	s.messages.end(status)
 	s.plans.end(status)
 	s.calls.promptEnded()
-	s.usage.add(result)
+	f, _ := fieldsOf(result)
+	if status != items.StatusFailed { // else the turn's error tells of it
+		s.failures.tell(f)
+	}
+	s.usage.add(f)
 	return s.out.take()
 }
 
@@ -160,13 +167,15 @@ func (s *Session) other(kind string, f fields, raw jsontext.Value) bool {
 		return s.notice(f)
 	case "state_update":
 		return stateKnown(f)
+	case "session_info_update":
+		s.failures.tell(f)
 	}
 	return s.thread.update(kind, f)
 }
 
-// keep makes an extension item of an update that fits no other item.
+// keep makes an extension item of an update that fits no other item. It ends nothing: who
+// knows that it is content has seen to that.
 func (s *Session) keep(kind string, raw jsontext.Value) {
-	s.messages.end(items.StatusCompleted) // it comes between two messages
 	s.out.emit(extension(kind, raw))
 }
 

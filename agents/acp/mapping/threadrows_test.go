@@ -133,6 +133,46 @@ var threadRows = []row{
 		},
 	},
 	{
+		name: "usage: a member that is null or wrong takes nothing from the others",
+		steps: []string{
+			`begin`,
+			`{"sessionUpdate":"usage_update","used":null,"size":200000,"cost":{"amount":0.5,"currency":"USD"}}`,
+			`{"sessionUpdate":"usage_update","used":10,"size":null}`,
+			`{"sessionUpdate":"usage_update","used":20,"size":"much","cost":{"amount":0.6,"currency":"USD"}}`,
+			`{"sessionUpdate":"usage_update","used":-5,"cost":null}`,
+			`{"sessionUpdate":"usage_update"}`,
+		},
+		want: []string{
+			`usage {"type":"usage","input_tokens":0,"output_tokens":0,"total_tokens":0,"context_size":200000,"cost":{"amount":0.5,"currency":"USD"}}`,
+			`usage {"type":"usage","input_tokens":0,"output_tokens":0,"total_tokens":0,"context_used":10,"context_size":200000,"cost":{"amount":0.5,"currency":"USD"}}`,
+			`usage {"type":"usage","input_tokens":0,"output_tokens":0,"total_tokens":0,"context_used":20,"context_size":200000,"cost":{"amount":0.6,"currency":"USD"}}`,
+			`create 1 completed {"type":"extension","native_kind":"usage_update","payload":{"sessionUpdate":"usage_update","used":20,"size":"much","cost":{"amount":0.6,"currency":"USD"}}}`,
+			`create 2 completed {"type":"extension","native_kind":"usage_update","payload":{"sessionUpdate":"usage_update","used":-5,"cost":null}}`,
+			`create 3 completed {"type":"extension","native_kind":"usage_update","payload":{"sessionUpdate":"usage_update"}}`,
+		},
+	},
+	{
+		name: "what failed beside the answer (codex-acp, claude-agent-acp): first told as a notice, then as progress",
+		steps: []string{
+			`begin`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"t1:error","revision":1,"category":"connection","severity":"warning","title":"Reconnecting... 1/5","actions":[]}}}}}`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"t1:error","revision":2,"category":"connection","severity":"warning","title":"Reconnecting... 2/5","actions":[]}}}}}`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"s:notice:1","revision":1,"category":"unknown","severity":"warning","title":"Deprecated option","details":"Use the other one.","actions":[]}}}}}`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"goal":null}}}}`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"s:error:2","severity":"error","title":""}}}}}`,
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":5}}}`,
+			`end`,
+			`outside {"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"s:error:3","category":"access","severity":"error","title":"Sign in","actions":["login"]}}}}}`,
+		},
+		want: []string{
+			`create 1 completed {"type":"notice","severity":"warning","message":"Reconnecting... 1/5 (connection)"}`,
+			`progress Reconnecting... 2/5 (connection)`,
+			`create 2 completed {"type":"notice","severity":"warning","message":"Deprecated option: Use the other one."}`,
+			`create 3 completed {"type":"notice","severity":"error","message":"no reason is given"}`,
+			`create 4 completed {"type":"notice","severity":"error","message":"Sign in (access)"}`,
+		},
+	},
+	{
 		name:  "a notice (draft)",
 		steps: []string{`{"sessionUpdate":"notice","severity":"warning","title":"Slow","description":"The model is slow."}`},
 		want: []string{

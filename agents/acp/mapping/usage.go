@@ -3,8 +3,6 @@ package mapping
 import (
 	"cmp"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/seed82539d15/holon/items"
 )
 
@@ -29,33 +27,36 @@ func (u *usage) now() items.Usage {
 // turnBegins forgets the tokens of the previous turn.
 func (u *usage) turnBegins() { u.tokens, u.emitted = items.Usage{}, items.Usage{} }
 
-// update maps the size of the context and the cost of the session.
+// update maps the size of the context and the cost of the session, each member on its
+// own. It reports false if there is none, or one is wrong.
 func (u *usage) update(f fields) bool {
-	used, ok := f.number("used")
-	size, known := f.number("size")
-	if !ok || !known || used < 0 || size < 0 {
-		return false
+	given, whole := false, true
+	for name, to := range map[string]*int64{"used": &u.used, "size": &u.size} {
+		if !f.has(name) {
+			continue
+		}
+		if n, ok := f.number(name); ok && n >= 0 {
+			*to, given = n, true
+		} else {
+			whole = false
+		}
 	}
-	u.used, u.size = used, size
-	whole := true
 	if f.has("cost") {
 		var c items.Cost
 		if err := unmarshal(f["cost"], &c); err != nil {
 			whole = false
-		} else if u.cost == nil || *u.cost != c {
+		} else if given = true; u.cost == nil || *u.cost != c {
 			u.cost = &c
 		}
 	}
-	u.emit()
-	return whole
+	if given {
+		u.emit()
+	}
+	return whole && given
 }
 
 // add adds the usage in a prompt's result to the turn's usage.
-func (u *usage) add(result jsontext.Value) {
-	f, err := fieldsOf(result)
-	if err != nil {
-		return
-	}
+func (u *usage) add(f fields) {
 	var in, out, cached, thought, total int64
 	if used := f.object("usage"); used != nil {
 		in, _ = used.number("inputTokens")

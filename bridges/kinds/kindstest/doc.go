@@ -8,6 +8,7 @@
 //	func NewNtfy(t testing.TB) *Ntfy
 //	func NewSlack(t testing.TB, token string) *Slack
 //	func NewGitHub(t testing.TB, token string) *GitHub
+//	func NewStuck(t testing.TB) *Stuck                      // a channel whose Send does not return
 //	func Exercise(t *testing.T, r Rig)
 //
 // Every target records its requests (Listener.Requests) and fails the next of them

@@ -2,6 +2,7 @@ package kindstest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,10 +31,11 @@ const (
 	LimitsByDate        Fault = "limits_by_date"
 	LimitsForYears      Fault = "limits_for_years"
 	LimitsWithoutTime   Fault = "limits_without_time"
-	Breaks              Fault = "breaks"      // 500
-	IsBusy              Fault = "is_busy"     // 503 with Retry-After
-	EchoesBack          Fault = "echoes_back" // 400, and all of the request
-	NotOK               Fault = "not_ok"      // slack: ok is false, with a word that it does not document
+	Breaks              Fault = "breaks"             // 500
+	IsBusy              Fault = "is_busy"            // 503 with Retry-After
+	EchoesBack          Fault = "echoes_back"        // 400, and all of the request
+	NotOK               Fault = "not_ok"             // slack: ok is false, with a word that it does not document
+	SwitchesProtocols   Fault = "switches_protocols" // 101, and then a few bytes without an end
 	WrongCertificate    Fault = "wrong_certificate"
 	NobodyListens       Fault = "nobody_listens"
 )
@@ -119,6 +121,8 @@ func (l *Listener) fail(p planned, w http.ResponseWriter, r *http.Request, body 
 		_ = r.Header.Write(w)
 		_, _ = w.Write(body)
 		close(p.busy)
+	case SwitchesProtocols:
+		l.switchProtocols(p, w)
 	case NotOK:
 		fmt.Fprint(w, `{"ok":false,"error":"no_such_word"}`)
 		close(p.busy)
@@ -132,6 +136,28 @@ func (l *Listener) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
 	case <-l.stop:
+	}
+}
+
+// switchProtocols says that the connection now speaks another protocol, and keeps it.
+func (l *Listener) switchProtocols(p planned, w http.ResponseWriter) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n{\"ok\"")
+	close(p.busy)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	select {
+	case <-left:
+	case <-l.stop:
+		c.Close()
+		<-left
 	}
 }
 

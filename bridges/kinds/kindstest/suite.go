@@ -70,6 +70,7 @@ var wants = map[Fault]Want{
 	LimitsForYears:      {bridges.Wait, 429, "status 429", false, false, 24 * time.Hour},
 	LimitsWithoutTime:   {bridges.Wait, 429, "status 429", false, false, 0},
 	Breaks:              {bridges.Failed, 500, "status 500", true, true, 0},
+	SwitchesProtocols:   {bridges.Failed, 101, "status 101", false, false, 0},
 	IsBusy:              {bridges.Wait, 503, "status 503", true, true, 2 * time.Minute},
 	WrongCertificate:    {bridges.Failed, 0, "certificate", true, false, 0},
 	NobodyListens:       {bridges.Failed, 0, "connection_refused", true, false, 0},

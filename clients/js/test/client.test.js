@@ -33,6 +33,18 @@ test('call sends a request with its token and returns the result', async (t) => 
   assert.ok(!('authorization' in requests[2].headers), 'without a token none is sent')
 })
 
+test('what a server refuses is mended before it is sent', async (t) => {
+  const { url, requests } = await serve(t, answer({}))
+  const client = new Client({ url })
+  const params = { text: 'x\ud83d \\ud83d \\\ud83d \ude00😀', n: [NaN, -Infinity], inner: { title: '\ud83d', '\ude00': 1 } }
+  await client.call('turn/start', params)
+  assert.deepEqual(sent(requests[0]).params, { text: 'x\ufffd \\ud83d \\\ufffd \ufffd😀', n: [null, null], inner: { title: '\ufffd', '\ufffd': 1 } })
+  for (const name of ['cwd', 'title', 'name', 'thread_id']) await fails(client.call('thread/start', { [name]: '/src/\udcff' }), 'bad_name')
+  assert.equal(requests.length, 1)
+  await client.call('thread/start', { cwd: '/src/\ufffd' })
+  assert.equal(sent(requests[1]).params.cwd, '/src/\ufffd')
+})
+
 test('a result may be anything but nothing', async (t) => {
   for (const result of [null, 0, false, '', []]) {
     const { url } = await serve(t, answer(result))

@@ -64,18 +64,22 @@ type Review struct {
 type ExecAgent struct {
 	Input      string // text or json
 	Output     string // text or events
+	Format     string // plain or markdown
 	KillAfter  time.Duration
 	StderrTail int
 }
 
 // ACPAgent has the settings of agents of kind acp.
 type ACPAgent struct {
-	Permissions       string        // ask, allow or reject
-	PermissionTimeout time.Duration // 0: a request waits forever
-	PermissionDefault string        // the kind of option that an expired request takes
-	OwnTools          string        // allow or ask
-	MCPServers        []MCPServer   // by name
-	Start             string        // lazy or eager
+	Permissions       string         // ask, allow or reject
+	PermissionTimeout time.Duration  // 0: a request waits forever
+	PermissionDefault string         // the kind of option that an expired request takes
+	OwnTools          string         // allow or ask
+	Mode              string         // of new sessions; "" = the agent's own
+	Model             string         // likewise
+	Options           map[string]any // likewise, by id: texts, true and false
+	MCPServers        []MCPServer    // by name
+	Start             string         // lazy or eager
 	StartTimeout      time.Duration
 	MaxProcesses      int
 	ProcessPerThread  bool
@@ -85,6 +89,7 @@ type ACPAgent struct {
 	Handover          bool
 
 	perThreadGiven bool // ProcessPerThread is not the default
+	modeGiven      bool // Mode is not the default
 }
 
 // unset is the value of a number that is not given, where its default depends on
@@ -108,7 +113,7 @@ func newAgent() Agent {
 		Review: Review{Policy: string(turns.ReviewNone), Timeout: turns.DefaultReviewTimeout},
 		Tools:  true,
 		Worker: WorkerAgent{Lease: turns.DefaultLease, ClaimTimeout: turns.DefaultClaimTimeout},
-		Exec:   ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
+		Exec:   ExecAgent{Format: "plain", KillAfter: 3 * time.Second, StderrTail: 16 << 10},
 		ACP: ACPAgent{
 			Permissions: PermissionsAsk, PermissionDefault: "reject_once", OwnTools: OwnToolsAllow, Start: StartLazy,
 			StartTimeout: time.Minute, MaxProcesses: unset, Idle: 10 * time.Minute, Cancel: 5 * time.Second,
@@ -167,6 +172,7 @@ var AgentKeys = []Key[Agent]{
 
 	text("input", "text or json", func(a *Agent) *string { return &a.Exec.Input }).of(KindExec),
 	text("output", "text or events", func(a *Agent) *string { return &a.Exec.Output }).of(KindExec),
+	text("format", "plain or markdown: what the text of the agent's messages is", func(a *Agent) *string { return &a.Exec.Format }).of(KindExec),
 	seconds("kill_after_seconds", "the time between TERM and KILL", func(a *Agent) *time.Duration { return &a.Exec.KillAfter }).of(KindExec),
 	size("stderr_tail_bytes", "how much of stderr a failure shows", func(a *Agent) *int { return &a.Exec.StderrTail }).of(KindExec),
 
@@ -174,6 +180,9 @@ var AgentKeys = []Key[Agent]{
 	seconds("permission_timeout_seconds", "how long a request waits for a person; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.PermissionTimeout }).of(KindACP),
 	text("permission_default", "the kind of option an expired request takes: reject_once, reject_always, allow_once or allow_always", func(a *Agent) *string { return &a.ACP.PermissionDefault }).of(KindACP),
 	text("own_tools", "allow or ask: whether the agent may use the server's tools without asking", func(a *Agent) *string { return &a.ACP.OwnTools }).of(KindACP),
+	sessionMode.of(KindACP),
+	text("model", "the model of its sessions; empty for the agent's own", func(a *Agent) *string { return &a.ACP.Model }).of(KindACP),
+	entry("options", Table, "other settings of its sessions, by the ids that the agent gives them", func(a *Agent) *map[string]any { return &a.ACP.Options }, asOptions, same[map[string]any]).of(KindACP),
 	entry("mcp_servers", Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers).of(KindACP),
 	text("start", "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }).of(KindACP),
 	seconds("start_timeout_seconds", "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }).of(KindACP),
@@ -194,6 +203,17 @@ var perThread = Key[Agent]{
 		return err
 	},
 	get: func(a *Agent) any { return a.ACP.ProcessPerThread },
+}
+
+// sessionMode remembers that it was given: its default depends on the other keys.
+var sessionMode = Key[Agent]{
+	Name: "mode", Type: Text, Help: "the mode of its sessions, as the agent names it; empty for the agent's own",
+	set: func(a *Agent, v raw) (err error) {
+		a.ACP.Mode, err = asText(v)
+		a.ACP.modeGiven = true
+		return err
+	},
+	get: func(a *Agent) any { return a.ACP.Mode },
 }
 
 // agents are the tables [agents.NAME].
@@ -263,7 +283,7 @@ func (a Agent) finished(name string) Agent {
 	return a
 }
 
-// finished fills in the defaults that depend on the program and on the tools.
+// finished fills in the defaults that depend on the program and on other keys.
 func (a ACPAgent) finished(command []string, tools bool) ACPAgent {
 	if !a.perThreadGiven && tools && len(command) > 0 {
 		preset, ok := PresetFor(command[0])
@@ -275,7 +295,11 @@ func (a ACPAgent) finished(command []string, tools bool) ACPAgent {
 			a.MaxProcesses = acp.DefaultApart
 		}
 	}
-	a.perThreadGiven = false // so that equal settings are equal
+	if !a.modeGiven && a.Permissions == PermissionsAsk && len(command) > 0 {
+		preset, _ := PresetFor(command[0])
+		a.Mode = preset.AskMode
+	}
+	a.perThreadGiven, a.modeGiven = false, false // so that equal settings are equal
 	return a
 }
 

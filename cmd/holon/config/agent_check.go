@@ -119,6 +119,7 @@ func (a ExecAgent) check() error {
 	return firstOf(
 		member("input", oneOf(a.Input, "text", "json")),
 		member("output", oneOf(a.Output, "text", "events")),
+		member("format", oneOf(a.Format, "plain", "markdown")),
 		member("kill_after_seconds", between(a.KillAfter, time.Millisecond, time.Hour)),
 		member("stderr_tail_bytes", within(a.StderrTail, 1, 1<<20)),
 	)

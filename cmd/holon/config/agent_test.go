@@ -32,6 +32,9 @@ tools = false
 own_tools = "ask"
 child_agents = ["plain", "echo"]
 process_per_thread = true
+mode = "plan"
+model = "small"
+options = { effort = "high", fast = true }
 
 [agents.coder.mcp_servers.files]
 command = "mcp-files --root /repo"
@@ -59,6 +62,7 @@ command = "my-agent"
 		"coder": {Kind: "acp", Retry: newAgent().Retry, Review: newAgent().Review, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
 			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
 			OwnTools: "ask", MaxProcesses: 3, ProcessPerThread: true, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
+			Mode: "plan", Model: "small", Options: map[string]any{"effort": "high", "fast": true},
 			MCPServers: []MCPServer{
 				{Name: "files", Type: "stdio", Command: []string{"mcp-files", "--root", "/repo"}, Env: map[string]string{"TOKEN": "secret"}},
 				{Name: "old", Type: "sse", URL: "https://old.example.com/sse"},
@@ -148,6 +152,9 @@ func TestAgentErrorsNameKeyAndLine(t *testing.T) {
 		{"name of our server", agent + "[agents.a.mcp_servers.holon_12c351]\ncommand=\"x\"\n", "agents.a.mcp_servers", "a name of the server's own tools"},
 		{"type", agent + "max_processes = \"many\"\n", "agents.a.max_processes", "holon.toml:4): give a whole number"},
 		{"negative", agent + "idle_seconds = -1\n", "agents.a.idle_seconds", "from 0"},
+		{"options are no table", agent + "options = \"fast\"\n", "agents.a.options", "give a table of texts, true or false"},
+		{"option is a number", agent + "options = { effort = 3 }\n", "agents.a.options", "effort: give a text, true or false"},
+		{"mode of exec", "[agents.a]\ncommand=\"x\"\nmode=\"ask\"\n", "agents.a.mode", `it is one of kind "acp"`},
 		{"server is no table", agent + "mcp_servers = [\"x\"]\n", "agents.a.mcp_servers", "give a table for each server"},
 		{"server without command", agent + "[agents.a.mcp_servers.s]\n", "agents.a.mcp_servers", "s: give command"},
 		{"server with both", agent + "[agents.a.mcp_servers.s]\ncommand=\"x\"\nurl=\"y\"\n", "agents.a.mcp_servers", "a server with a url has neither command nor env"},
@@ -324,6 +331,33 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 		if found, ok := PresetFor("/opt/bin/" + p.Command[0]); !ok || found.Install != p.Install || p.Login == "" || !tableName.MatchString(name) {
 			t.Errorf("preset %s: %+v", name, p)
 		}
+	}
+}
+
+func TestAgentsAreInTheModeThatAsksWhilePermissionsAreAsked(t *testing.T) {
+	claude := "[agents.a]\nkind = \"acp\"\ncommand = \"/opt/bin/claude-agent-acp\"\n"
+	for file, want := range map[string]string{
+		claude:                                                     "default",
+		claude + "permissions = \"ask\"\n":                         "default",
+		claude + "permissions = \"allow\"\n":                       "",
+		claude + "permissions = \"reject\"\n":                      "",
+		claude + "mode = \"plan\"\n":                               "plan",
+		claude + "mode = \"\"\n":                                   "", // the agent's own
+		claude + "mode = \"auto\"\npermissions = \"allow\"\n":      "auto",
+		"[agents.a]\nkind = \"acp\"\ncommand = \"gemini --acp\"\n": "",
+		"[agents.a]\nkind = \"acp\"\ncommand = \"qwen --acp\"\n":   "",
+	} {
+		l, err := load(t, file, nil)
+		if err != nil || l.Validate() != nil {
+			t.Fatalf("%s: %v, %v", file, err, l.Validate())
+		}
+		if got := l.Agents["a"].ACP.Mode; got != want {
+			t.Errorf("%s: mode %q, want %q", file, got, want)
+		}
+	}
+	l, err := load(t, "[agents.claude]\nkind = \"acp\"\n", nil)
+	if err != nil || l.Agents["claude"].ACP.Mode != "default" {
+		t.Errorf("%+v, %v", l.Agents, err)
 	}
 }
 

@@ -34,6 +34,22 @@ func asTexts(v raw) (map[string]string, error) {
 	return texts, nil
 }
 
+// asOptions accepts a table of texts, true and false.
+func asOptions(v raw) (map[string]any, error) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("give a table of texts, true or false, not %s", describe(v))
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		switch table[name].(type) {
+		case string, bool:
+		default:
+			return nil, fmt.Errorf("%s: give a text, true or false, not %s", name, describe(table[name]))
+		}
+	}
+	return table, nil
+}
+
 // asMCPServers accepts a table of tables, one for each server.
 func asMCPServers(v raw) ([]MCPServer, error) {
 	table, ok := v.(map[string]any)

@@ -26,6 +26,8 @@ type Bridge struct {
 	Topic  string // ntfy: everyone who knows it can read
 	APIURL string // github, slack
 
+	Targets []string // ntfy, slack, github: as people write them
+
 	Secret     SecretAt // webhook
 	Token      SecretAt // ntfy, slack, github
 	WebhookURL SecretAt // slack
@@ -77,6 +79,8 @@ var BridgeKeys = slices.Concat(
 	secretAt("webhook_url", "the URL of an incoming webhook, instead of a token", func(b *Bridge) *SecretAt { return &b.WebhookURL }, bridgeSlack),
 	[]Key[Bridge]{
 		text("api_url", "the API of another server than the public one", func(b *Bridge) *string { return &b.APIURL }).of(bridgeSlack, bridgeGitHub),
+		list("targets", "targets besides the bridge's own to which tokens limited to threads may subscribe, as --target takes them", func(b *Bridge) *[]string { return &b.Targets }).
+			of(bridgeNtfy, bridgeSlack, bridgeGitHub),
 		command("command", "the program and its arguments, a list or one line", func(b *Bridge) *[]string { return &b.Command }).of(bridgeCommand),
 		seconds("timeout_seconds", "how long the program may run", func(b *Bridge) *time.Duration { return &b.Timeout }).of(bridgeCommand),
 	},
@@ -124,6 +128,9 @@ func (b Bridge) check() error {
 		if err := s.at.check(s.name); err != nil {
 			return err
 		}
+	}
+	if _, err := b.targets(); err != nil {
+		return fmt.Errorf("targets: %w", err)
 	}
 	known := b
 	for _, s := range known.secrets() {
@@ -204,7 +211,7 @@ func (b Bridge) Open(name string, getenv func(string) string) (bridges.Bridge, k
 	secret := bridges.Secrets{Secret: b.Secret.Value, Token: b.Token.Value, WebhookURL: b.WebhookURL.Value, Topic: b.Topic}
 	return bridges.Bridge{
 		BridgeID: name, Kind: c.Kind, OnPause: bridges.OnPause(b.OnPause), SecretHint: secret.Hint(),
-		Settings: bridges.Settings{URL: b.URL, Server: b.Server, APIURL: b.APIURL},
+		Settings: bridges.Settings{URL: b.URL, Server: b.Server, APIURL: b.APIURL, Targets: c.Targets},
 	}, c, nil
 }
 
@@ -218,11 +225,24 @@ func (b Bridge) Variables() (names []string) {
 	return names
 }
 
+// targets are Targets as bridges have them.
+func (b Bridge) targets() (list []bridges.Target, err error) {
+	for _, text := range b.Targets {
+		t, err := bridges.ParseTarget(bridges.Kind(b.Kind), text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
 func (b Bridge) config() kinds.Config {
+	targets, _ := b.targets() // check has read them
 	return kinds.Config{
 		Kind: bridges.Kind(b.Kind), Configured: true, AllowPrivate: b.AllowPrivate, URL: b.URL, Server: b.Server, Topic: b.Topic,
 		APIURL: b.APIURL, WebhookURL: b.WebhookURL.Value, Command: b.Command, Timeout: b.Timeout,
-		Secret: cmp.Or(b.Secret.Value, b.Token.Value),
+		Secret: cmp.Or(b.Secret.Value, b.Token.Value), Targets: targets,
 	}
 }
 

@@ -39,6 +39,7 @@ webhook_url = "https://hooks.slack.com/services/hunter2"
 kind = "github"
 token_file = "%s"
 api_url = "https://github.example.com/api/v3"
+targets = ["octo/hello#12", "https://github.example.com/octo/parser/pull/3"]
 
 [bridges.own]
 kind = "command"
@@ -80,10 +81,10 @@ bridges.hook.on_pause drop 2
 bridges.hook.allow_private true 2
 bridges.hook.url http://127.0.0.1:8080/hook?… 2
 bridges.hook.secret_env HOOK_SECRET 2
-bridges.own.kind command 23
-bridges.own.on_pause wait 23
-bridges.own.command notify, --now 23
-bridges.own.timeout_seconds 5 23
+bridges.own.kind command 24
+bridges.own.on_pause wait 24
+bridges.own.command notify, --now 24
+bridges.own.timeout_seconds 5 24
 bridges.phone.kind ntfy 9
 bridges.phone.on_pause wait 9
 bridges.phone.allow_private false 9
@@ -93,6 +94,7 @@ bridges.repo.kind github 18
 bridges.repo.on_pause wait 18
 bridges.repo.allow_private false 18
 bridges.repo.api_url https://github.example.com/api/v3 18
+bridges.repo.targets octo/hello#12, https://github.example.com/octo/parser/pull/3 18
 `
 	if rows != want {
 		t.Error(rows)
@@ -104,6 +106,7 @@ bridges.repo.api_url https://github.example.com/api/v3 18
 }
 
 func TestBridgesAreOpenedWithTheirSecrets(t *testing.T) {
+	repoTargets := []bridges.Target{{Repository: "octo/hello", Number: 12}, {Repository: "octo/parser", Number: 3}}
 	l := bridgesOf(t)
 	getenv := func(name string) string { return map[string]string{"HOOK_SECRET": bridgeSecret}[name] }
 	for name, want := range map[string]struct {
@@ -123,8 +126,8 @@ func TestBridgesAreOpenedWithTheirSecrets(t *testing.T) {
 			kinds.Config{Kind: bridges.KindSlack, WebhookURL: "https://hooks.slack.com/services/hunter2"},
 		},
 		"repo": {
-			bridges.Bridge{Kind: bridges.KindGitHub, OnPause: bridges.PauseWaits, SecretHint: "file", Settings: bridges.Settings{APIURL: "https://github.example.com/api/v3"}},
-			kinds.Config{Kind: bridges.KindGitHub, APIURL: "https://github.example.com/api/v3", Secret: "hunter2_of_file"},
+			bridges.Bridge{Kind: bridges.KindGitHub, OnPause: bridges.PauseWaits, SecretHint: "file", Settings: bridges.Settings{APIURL: "https://github.example.com/api/v3", Targets: repoTargets}},
+			kinds.Config{Kind: bridges.KindGitHub, APIURL: "https://github.example.com/api/v3", Secret: "hunter2_of_file", Targets: repoTargets},
 		},
 		"own": {
 			bridges.Bridge{Kind: bridges.KindCommand, OnPause: bridges.PauseWaits},
@@ -166,6 +169,9 @@ func TestInvalidBridgesSayWhereAndWhy(t *testing.T) {
 		"[bridges.a]\nkind = \"webhook\"\nurl = \"http://x.example\"\nsecret_env = \"S\"":    `bridges.a :1 url: it must begin with https://; http is for bridges with allow_private`,
 		"[bridges.a]\nkind = \"webhook\"\nurl = \"https://127.1.1.1\"\nsecret_env = \"S\"":   `bridges.a :1 url: its address is private or reserved; only a bridge in the configuration may have allow_private`,
 		"[bridges.a]\nkind = \"webhook\"\nurl = \"https://x.example\"\nsecret = \"hunter2\"": `bridges.a :1 secret: a secret of Standard Webhooks is whsec_ and the Base64 of 24 to 64 bytes`,
+		"[bridges.a]\nkind = \"webhook\"\ntargets = [\"x\"]":                                 `bridges.a.targets :3 a bridge of kind "webhook" has no such key; it is one of kind "ntfy" or "slack" or "github"`,
+		"[bridges.a]\nkind = \"github\"\ntoken_env = \"T\"\ntargets = [\"octo/hello\"]":      `bridges.a :1 targets: octo/hello: give OWNER/REPOSITORY#NUMBER, such as octo/hello#12`,
+		"[bridges.a]\nkind = \"slack\"\ntoken_env = \"T\"\ntargets = [\"#a\", \"a b\"]":      `bridges.a :1 targets[1].channel: give the id of a channel, such as C012AB3CD, or its name`,
 		"[bridges.a]\nkind = \"command\"":                                                    `bridges.a :1 command: give the program and its arguments, as in ["notify-me", "--urgent"]`,
 		"[bridges.a]\nkind = \"command\"\ncommand = \"x\"\ntimeout_seconds = 0.5":            `bridges.a :1 timeout_seconds: it must be from 1 to 600`,
 		"[bridges.\"a b\"]\nkind = \"ntfy\"\n":                                               `bridges.a b :1 a name has 1 to 64 of A-Z, a-z, 0-9, _ and -`,

@@ -207,6 +207,7 @@ kind = "exec"
 command = "my-agent --fast 'two words'"
 input = "json"
 output = "events"
+format = "markdown"
 kill_after_seconds = 0.5
 stderr_tail_bytes = "4KiB"
 `
@@ -217,8 +218,8 @@ stderr_tail_bytes = "4KiB"
 	if err := l.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	text := ExecAgent{Input: "text", Output: "text", KillAfter: 3 * time.Second, StderrTail: 16 << 10}
-	custom := ExecAgent{Input: "json", Output: "events", KillAfter: 500 * time.Millisecond, StderrTail: 4096}
+	text := ExecAgent{Input: "text", Output: "text", Format: "plain", KillAfter: 3 * time.Second, StderrTail: 16 << 10}
+	custom := ExecAgent{Input: "json", Output: "events", Format: "markdown", KillAfter: 500 * time.Millisecond, StderrTail: 4096}
 	policy := newAgent().Retry
 	want := map[string]Agent{
 		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Retry: policy, Review: newAgent().Review, Exec: text, Tools: true, ChildAgents: []string{"log"}},

@@ -23,6 +23,9 @@ type Preset struct {
 	// with their tokens, to all sessions of its process: with the server's tools
 	// each thread needs a process of its own.
 	MixesSessions bool
+	// AskMode is the mode in which the agent asks before it acts: its sessions open in it
+	// as long as permissions are asked. "" = in the agent's own.
+	AskMode string
 	// Troubles are known texts of its errors, each with what to do.
 	Troubles map[string]string
 }
@@ -34,6 +37,7 @@ var presets = map[string]Preset{
 		Install: "npm install -g @agentclientprotocol/claude-agent-acp@0.100.0",
 		Needs:   "Node.js 22 or later",
 		Login:   "run `claude` once and log in, or set ANTHROPIC_API_KEY",
+		AskMode: "default", // since 0.101.0 it opens sessions in auto
 		Troubles: map[string]string{
 			"bypass_root": `Run the server as another user than root, or put {"permissions":{"disableBypassPermissionsMode":"disable"}} into ~/.claude/settings.json`,
 		},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -118,8 +119,12 @@ func (s WebhookSource) finished(string) WebhookSource {
 // check returns an error if the definition is invalid. It does not look for the
 // secret, which only the server may be able to read.
 func (s WebhookSource) check(name string) error {
-	if slices.Contains(inbox.OwnSources, name) {
+	switch own := inbox.TakenForOwn(name); own {
+	case "":
+	case name:
 		return fmt.Errorf("the name belongs to the server, as do %s", strings.Join(inbox.OwnSources, ", "))
+	default:
+		return fmt.Errorf("the name could be taken for %s, which belongs to the server: call it otherwise, such as %s-%s", own, name, cmp.Or(s.Kind, hooks.KindWebhook))
 	}
 	if s.Kind == "" {
 		return fmt.Errorf(`kind is missing; give kind = "github" or kind = "webhook"`)

@@ -95,6 +95,7 @@ func TestInvalidSourcesSayWhereAndWhy(t *testing.T) {
 		"[sources.a]\nkind = \"webhook\"\nsecret = \"s\"\nverify = \"bearer\"\nimmediate = \"now()\"\n":   `sources.a.immediate :5 the expression does not compile: the function now is not available (1:1)`,
 		"[sources.a]\nkind = \"webhook\"\nsecret = \"hunter2\"\nverify = \"standard\"\n":                  `sources.a :1 secret: a secret of Standard Webhooks is whsec_ and base64`,
 		"[sources.turns]\nkind = \"github\"\nsecret = \"s\"":                                              `sources.turns :1 the name belongs to the server, as do message, events, turns, timer`,
+		"[sources.timers]\nkind = \"github\"\nsecret = \"s\"":                                             `sources.timers :1 the name could be taken for timer, which belongs to the server: call it otherwise, such as timers-github`,
 		"[sources.\"a b\"]\nkind = \"github\"\nsecret = \"s\"":                                            `sources.a b :1 a name has 1 to 64 of A-Z, a-z, 0-9, _ and -`,
 	} {
 		l, err := load(t, file, nil)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/acp"
@@ -18,6 +20,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -50,7 +53,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, tok
 			a.list = append(a.list, echoAgent{echo.New(name), policy})
 		case config.KindExec:
 			agent, err := exec.New(name, exec.Config{
-				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, URL: a.address,
+				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, Format: items.Format(c.Exec.Format), URL: a.address,
 				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail, Records: records, Tools: tools,
 			})
 			if err != nil {
@@ -137,6 +140,13 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		Install: installHint(c), Eager: c.ACP.Start == config.StartEager, StartTimeout: c.ACP.StartTimeout, MaxProcesses: c.ACP.MaxProcesses,
 		ProcessPerThread: c.ACP.ProcessPerThread, OwnTools: c.ACP.OwnTools, IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
+	}
+	out.Mode, out.Model = c.ACP.Mode, c.ACP.Model
+	for id, value := range c.ACP.Options {
+		if out.Options == nil {
+			out.Options = map[string]jsontext.Value{}
+		}
+		out.Options[id], _ = json.Marshal(value) // a text of TOML, true or false
 	}
 	if c.ACP.Idle == 0 {
 		out.IdleAfter = -1 // 0 in the configuration means never

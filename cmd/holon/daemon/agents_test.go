@@ -57,6 +57,15 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 	}
 }
 
+func TestSettingsOfSessionsReachTheAgent(t *testing.T) {
+	got := ACPConfig(config.Agent{Kind: config.KindACP, Command: []string{"x"}, ACP: config.ACPAgent{
+		Mode: "plan", Model: "small", Options: map[string]any{"effort": "high", "fast": true},
+	}}, "test", nil)
+	if got.Mode != "plan" || got.Model != "small" || len(got.Options) != 2 || string(got.Options["effort"]) != `"high"` || string(got.Options["fast"]) != "true" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestKeysOfToolsReachTheAgent(t *testing.T) {
 	c := config.Agent{Kind: config.KindACP, Command: []string{"x"}, ACP: config.ACPAgent{OwnTools: "ask", ProcessPerThread: true, MaxProcesses: 7}}
 	if got := ACPConfig(c, "test", zap.NewNop()); got.OwnTools != "ask" || !got.ProcessPerThread || got.MaxProcesses != 7 || got.Tools != nil {

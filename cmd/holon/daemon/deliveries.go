@@ -82,7 +82,7 @@ func (d *daemon) openDeliveries(ctx context.Context, followers *follow.Dispatche
 	}
 	d.deliveries.service, err = dispatch.Open(ctx, dispatch.Config{
 		Store: d.store, Read: read(persist.ForEngine), ReadList: read(persist.ForScans), Events: d.store.View(), Followers: followers,
-		LogID: position.LogID, Head: d.store.Tail().Head, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
+		LogID: position.LogID, Head: d.store.Tail().Head, Position: d.store.View().Position, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
 		Configured: d.deliveries.configured, Drain: d.cfg.DrainTimeout, ConsoleURL: d.cfg.ConsoleURL(), Log: d.log.Named("deliveries"),
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ const bothFor = 24 * time.Hour
 func (d *deliveries) open(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error) {
 	c := kinds.Config{
 		Kind: b.Kind, URL: b.URL, Server: b.Server, APIURL: b.APIURL, Topic: current.Topic, WebhookURL: current.WebhookURL,
-		Secret: current.Token,
+		Secret: current.Token, Targets: b.Targets,
 	}
 	other, given := "secret", current.Secret != ""
 	if b.Kind == bridges.KindWebhook {

@@ -22,6 +22,7 @@ var (
 	descDeliveryOldest   = prometheus.NewDesc("holon_delivery_oldest_pending_seconds", "Age of the oldest delivery that is not settled; 0 if there is none.", []string{"bridge"}, nil)
 	descDeliveryMismatch = prometheus.NewDesc("holon_delivery_mismatches", "Deliveries whose event does not agree with the rows of its turn.", []string{"bridge"}, nil)
 	descDeliveryInFlight = prometheus.NewDesc("holon_delivery_in_flight", "Attempts under way.", []string{"bridge"}, nil)
+	descDeliveryStuck    = prometheus.NewDesc("holon_delivery_stuck", "Attempts that did not return in their time and have not since; they have no place, and the next start tries their deliveries again.", []string{"bridge"}, nil)
 	descDeliveryAttempt  = prometheus.NewDesc("holon_delivery_attempt_seconds", "Attempts and how long they took, by outcome.", []string{"bridge", "outcome"}, nil)
 	descDeliverySettled  = prometheus.NewDesc("holon_delivery_settled_total", "Deliveries that have ended, by state.", []string{"bridge", "state"}, nil)
 	descMismatchesFound  = prometheus.NewDesc("holon_delivery_mismatches_total", "Mismatches that were found.", []string{"bridge"}, nil)
@@ -31,7 +32,7 @@ var (
 func (m *deliveryMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descDeliveryLag, descDeliveryActive, descDeliverySubs, descDeliveryHeld, descDeliveryPending, descDeliveryOldest, descDeliveryMismatch,
-		descDeliveryInFlight, descDeliveryAttempt, descDeliverySettled, descMismatchesFound,
+		descDeliveryInFlight, descDeliveryStuck, descDeliveryAttempt, descDeliverySettled, descMismatchesFound,
 	} {
 		ch <- d
 	}
@@ -49,7 +50,7 @@ func (m *deliveryMetrics) Collect(ch chan<- prometheus.Metric) {
 		for desc, v := range map[*prometheus.Desc]float64{
 			descDeliveryActive: active, descDeliverySubs: float64(b.Subscriptions), descDeliveryHeld: float64(b.Held),
 			descDeliveryPending: float64(b.Pending), descDeliveryOldest: b.OldestPending.Seconds(), descDeliveryMismatch: float64(b.Mismatches),
-			descDeliveryInFlight: float64(b.InFlight),
+			descDeliveryInFlight: float64(b.InFlight), descDeliveryStuck: float64(b.Stuck),
 		} {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, b.BridgeID)
 		}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,6 +181,10 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, "Interrupted.")
 	case screen.Retry:
 		p.say(now, "It is tried again.")
+	case screen.RetryLost:
+		p.say(now, retriedLost(done.Result))
+	case screen.DismissLost:
+		p.say(now, "Dismissed. r retries the turn of a thread.")
 	case screen.Close:
 		p.say(now, "Closed.")
 	case screen.Respond:
@@ -187,6 +192,19 @@ func (p *program) report(now time.Time, done screen.Done) {
 	case screen.StartThread:
 		p.say(now, "Started.")
 	}
+}
+
+// retriedLost says what became of the turns that ended with a restart.
+func retriedLost(result json.RawMessage) string {
+	var r screen.Retried
+	if json.Unmarshal(result, &r) != nil {
+		return "They are tried again."
+	}
+	text := screen.Plural(r.Again, "turn") + " tried again."
+	if r.Refused > 0 {
+		text += fmt.Sprintf(" %d not: %s", r.Refused, r.Why)
+	}
+	return text
 }
 
 // askStorage has the feed ask whether the server can store anything, after a request was

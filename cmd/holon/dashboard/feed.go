@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -49,11 +50,15 @@ type feed struct {
 	ready    func(context.Context) error // whether the server can store anything
 	unstored <-chan struct{}             // has an entry after a request was refused for lack of storage
 
+	consumer string        // whose cursors say what was seen
+	lostWake chan struct{} // has an entry after what has ended with a restart may be other turns
+
 	mu      sync.Mutex // guards the rest
 	changed map[string]struct{}
 	parents map[string]string   // of child threads
 	working map[string]int64    // threads with a directory that are not closed, by their newest seq
 	busy    map[string]struct{} // threads that work
+	lost    bool                // turns are known that ended with a restart
 	wake    chan struct{}       // has an entry after changed has got one
 	today   spending
 }
@@ -91,6 +96,7 @@ func (f *feed) follow(ctx context.Context) error {
 	f.busy = make(map[string]struct{})
 	f.wake = make(chan struct{}, 1)
 	f.today = newSpending(f.now())
+	f.lostWake = make(chan struct{}, 1)
 	f.mu.Unlock()
 
 	if err := f.whoAmI(ctx); err != nil {
@@ -101,13 +107,20 @@ func (f *feed) follow(ctx context.Context) error {
 		return err
 	}
 	f.send(screen.Connection{State: client.State{Kind: client.Connected}})
+	f.readLost(ctx)
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
 	readers.Go(func() { f.readDirectories(ctx) })
 	readers.Go(func() { f.readStorage(ctx) })
+	readers.Go(func() { f.followLost(ctx) })
 	subscription := f.client.Subscribe(client.Options{
 		AfterSeq: &latest, Methods: summaryEvents, Summary: true, RetryFirst: true,
-		OnState: func(s client.State) { f.send(screen.Connection{State: s}) },
+		OnState: func(s client.State) {
+			f.send(screen.Connection{State: s})
+			if s.Kind == client.Resumed {
+				f.wakeLost() // the server may have been restarted
+			}
+		},
 	})
 	return subscription.Run(ctx, func(e client.Event) error {
 		f.event(e)
@@ -117,16 +130,12 @@ func (f *feed) follow(ctx context.Context) error {
 
 // whoAmI finds out whose cursors say what was seen.
 func (f *feed) whoAmI(ctx context.Context) error {
-	var result struct {
-		Token struct {
-			Name string `json:"name"`
-		} `json:"token"`
-	}
-	if err := f.call(ctx, "initialize", map[string]any{}, &result); err != nil {
+	var hello requests.Hello
+	if err := f.call(ctx, "initialize", map[string]any{}, &hello); err != nil {
 		return err
 	}
-	if result.Token.Name != "" {
-		f.send(consumer("seen:" + result.Token.Name))
+	if f.consumer = hello.Consumer(); f.consumer != ownConsumer {
+		f.send(consumer(f.consumer))
 	}
 	return nil
 }
@@ -154,6 +163,7 @@ func (f *feed) listAll(ctx context.Context) (int64, error) {
 		if state == "closed" {
 			params["limit"] = newestClosed
 		}
+		var pages client.Pages
 		for read := 0; ; {
 			var page threadPage
 			if err := f.call(ctx, "thread/list", params, &page); err != nil {
@@ -164,7 +174,11 @@ func (f *feed) listAll(ctx context.Context) (int64, error) {
 			}
 			all = append(all, page.Threads...)
 			read += len(page.Threads)
-			if page.Next == "" || state == "closed" && read >= newestClosed {
+			more, err := pages.Follow(page.Next)
+			if err != nil {
+				return 0, err
+			}
+			if !more || state == "closed" && read >= newestClosed {
 				break
 			}
 			params["cursor"] = page.Next
@@ -205,6 +219,7 @@ func (f *feed) event(e client.Event) {
 	if e.ThreadID != "" {
 		f.note(e.ThreadID)
 	}
+	f.noteLost(e)
 	f.mu.Unlock()
 	if more {
 		f.send(spent)
@@ -304,6 +319,7 @@ func (f *feed) wakeUp() {
 // noted again.
 func (f *feed) readThreads(ctx context.Context, ids []string) {
 	params := map[string]any{"view": "summary", "thread_ids": ids, "limit": readTogether}
+	var pages client.Pages
 	for {
 		var page threadPage
 		if err := f.call(ctx, "thread/list", params, &page); err != nil {
@@ -318,7 +334,7 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 			return
 		}
 		f.deliver(page.Threads, false)
-		if page.Next == "" {
+		if more, err := pages.Follow(page.Next); !more || err != nil {
 			return
 		}
 		params["cursor"] = page.Next

@@ -33,8 +33,8 @@ func TestFiveAgentsOnThreeTerminals(t *testing.T) {
 			d.oneIsInterrupted()
 			d.childAsks()
 			d.asksWhileOneTypes()
-			d.serverIsKilled()
-			d.serverIsBack()
+			asked := d.serverIsKilled()
+			d.serverIsBack(asked)
 			d.workGoesOn()
 			d.leave()
 		})
@@ -206,7 +206,7 @@ func (d *desk) oneIsInterrupted() {
 // childAsks has the child ask: it gets a row in the overview, and its parent's page says so.
 // A further terminal shows the question.
 func (d *desk) childAsks() {
-	d.does(childTitle, "/ask May I read the diary?\n/sleep 3600000")
+	d.does(childTitle, "/ask May I read the diary?\n/say I have read the diary.")
 	d.tops("1 needs you · 2 working · 1 failed", d.all()...)
 	for _, term := range d.all() {
 		term.Keys("w")
@@ -237,47 +237,58 @@ func (d *desk) asksWhileOneTypes() {
 	d.tops("2 need you · 2 working · 1 failed", d.small)
 }
 
-// serverIsKilled kills the server. All terminals say so and keep what they show.
-func (d *desk) serverIsKilled() {
+// serverIsKilled kills the server. All terminals say so and keep what they show. It returns
+// the questions that were open, by the titles of their threads.
+func (d *desk) serverIsKilled() (asked map[string]string) {
+	asked = map[string]string{}
+	for _, title := range []string{leave, childTitle} {
+		asked[title] = d.question(d.threads[title])
+	}
 	d.kill()
 	d.small.AwaitText("as of ", " · 2 need you · 2 working", "trying again")
 	d.middle.AwaitText("? May I push?", "> half a sentence 1y", "trying again")
 	d.large.AwaitText("├ child "+childTitle, "trying again")
 	d.beside.AwaitText("? May I read the diary?", "trying again")
 	d.colours()
+	return asked
 }
 
 // serverIsBack starts the server again. All terminals show the truth, without a key: the
-// turns are interrupted, but for the one that is tried again, which asks again.
-func (d *desk) serverIsBack() {
+// turns that asked still wait, under the same questions, and so does the one that waits for
+// its child. The one that worked is interrupted. That is said until it is dismissed.
+func (d *desk) serverIsBack(asked map[string]string) {
 	d.serve()
-	d.tops("1 needs you · 0 working · 1 failed", d.small)
-	d.small.Await("a title that says so", func(string) bool { return d.small.Title() == "holon (1)" })
-	d.middle.Await("the question of the second attempt alone", func(screen string) bool {
-		return strings.Contains(screen, "was given up") && strings.Contains(screen, "The agent asks ─") &&
-			strings.Count(screen, "1 Allow") == 1 && strings.Contains(screen, "> half a sentence 1y")
-	})
-	// The turn that waited for the child goes on when that has ended.
-	d.large.AwaitText("(from the inbox)", "✓ completed", "Enter starts a turn")
-	d.large.Await("the child is interrupted", func(screen string) bool {
-		return strings.Contains(line(screen, "├ child "+childTitle), "interrupted")
-	})
-	d.beside.Await("the question is gone", func(screen string) bool {
-		return strings.Contains(screen, "■ interrupted") && strings.Contains(screen, "Enter starts a turn") && !strings.Contains(screen, "1 Allow")
-	})
+	d.tops("2 need you · 1 working · 1 failed", d.small)
+	d.small.AwaitText("\n1 turn ended: R retry, D dismiss\n")
+	d.small.Await("a title that says so", func(string) bool { return d.small.Title() == "holon (2)" })
 	for _, term := range append(d.all(), d.beside) {
 		term.Await("the connection is back", func(screen string) bool { return !strings.Contains(screen, "trying again") })
 	}
-	for title, sign := range map[string]string{leave: "?", build: "!", docs: "■", deploy: "■", children: "✓", childTitle: "■"} {
+	d.middle.Await("the same question, once", func(screen string) bool {
+		return strings.Contains(screen, "The agent asks ─") && strings.Count(screen, "1 Allow") == 1 && strings.Count(screen, "May I push? · waits") == 1 &&
+			strings.Contains(screen, "? waits for you") && strings.Contains(screen, "> half a sentence 1y") && !strings.Contains(screen, "given up")
+	})
+	d.large.Await("the parent waits for the child, which asks", func(screen string) bool {
+		return strings.Contains(line(screen, "├ child "+childTitle), "asks you") && strings.Contains(screen, "◔ waits for 1 child")
+	})
+	d.beside.AwaitText("The agent asks", "? May I read the diary?", "1 Allow", "? waits for you", "The server was restarted.")
+	for title, id := range asked {
+		if now := d.question(d.threads[title]); now != id {
+			d.t.Errorf("the question of %q is %s after the restart, it was %s", title, now, id)
+		}
+	}
+	for title, sign := range map[string]string{leave: "?", build: "!", docs: "■", deploy: "■", children: ">", childTitle: "?"} {
 		d.find(d.small, sign, title)
 	}
 	d.small.Keys("Escape")
-	if n := d.pending(childTitle); n != 0 {
-		d.t.Errorf("%d questions of the child are open after the restart, want none", n)
-	}
+	d.small.Await("all threads, and what ended", func(screen string) bool {
+		return strings.Contains(screen, "\n1 turn ended: R retry, D dismiss\n") && !strings.Contains(screen, "Esc shows all")
+	})
+	d.small.Keys("D")
+	d.small.Await("what ended is dismissed", func(screen string) bool { return !strings.Contains(screen, "1 turn ended") })
 }
 
-// workGoesOn answers the question and starts a turn, on pages that have seen the restart.
+// workGoesOn answers the questions and starts a turn, on pages that have seen the restart.
 func (d *desk) workGoesOn() {
 	d.middle.Keys("Escape")
 	d.middle.AwaitText("? all keys")
@@ -288,13 +299,40 @@ func (d *desk) workGoesOn() {
 		}
 		return strings.Contains(screen, "◆ Pushed.")
 	})
-	d.middle.AwaitText("? May I push?", "→ Allow", "✓ completed", "> half a sentence 1y")
+	d.middle.AwaitText("? May I push?", "→ Allow", `◆ "May I push?" was answered after a restart: Allow`, "✓ completed", "> half a sentence 1y")
+	d.tops("1 needs you · 1 working · 1 failed", d.small)
+	d.beside.Keys("a")
+	d.beside.Await("the answer arrives", func(screen string) bool {
+		if strings.Contains(screen, "1 Allow") {
+			d.beside.Keys("y") // the keys are dead for half a second
+		}
+		return strings.Contains(screen, "◆ I have read the diary.")
+	})
+	d.beside.AwaitText("? May I read the diary?", "→ Allow", `◆ "May I read the diary?" was answered after a restart: Allow`, "✓ completed", "Enter starts a turn")
+	// The turn that waited for the child goes on when that has ended.
+	d.large.AwaitText("(from the inbox)", "✓ completed", "Enter starts a turn")
+	d.large.Await("the child is done", func(screen string) bool {
+		return strings.Contains(line(screen, "├ child "+childTitle), "completed")
+	})
 	d.write(d.large)
 	d.large.Type(d.fifth.says)
 	d.large.Keys("Enter")
 	d.large.AwaitText("❯ "+d.fifth.says, "◆ I say apple.", "✓ completed", "Enter starts a turn")
+	for _, title := range []string{leave, childTitle} { // without another attempt
+		turn := d.call("turn/read", map[string]any{"turn_id": d.turns[title]})["turn"].(map[string]any)
+		if turn["state"] != "completed" || turn["attempt"] != 1.0 {
+			d.t.Errorf("the turn of %q is %v in attempt %v, want completed in 1", title, turn["state"], turn["attempt"])
+		}
+	}
 	d.home(d.all()...)
 	d.tops("nothing needs you · 0 working · 1 failed", d.all()...)
+	for _, term := range d.all() {
+		term.Await("what ended stays dismissed", func(screen string) bool { return !strings.Contains(screen, "1 turn ended") })
+	}
+	for title, sign := range map[string]string{leave: "✓", docs: "■", children: "✓", childTitle: "✓"} {
+		d.find(d.small, sign, title)
+	}
+	d.small.Keys("Escape")
 }
 
 // leave ends the dashboards. Each gives its terminal back.

@@ -130,7 +130,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		p.notice = ""
 		actions = p.update(now, p.page, msg)
-	case overview.Listed, overview.Today:
+	case overview.Listed, overview.Today, overview.Lost:
 		from = p.overview
 		actions = p.update(now, p.overview, msg)
 	case screen.Connection:

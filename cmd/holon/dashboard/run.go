@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (Counts, error) {
 	p := newProgram(ctx, o)
 	defer p.work.Wait()
 	defer cancel()
-	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(screen.Input(o.In)), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Environ), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	p.send = t.Send
 	_, err := t.Run()

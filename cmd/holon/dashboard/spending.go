@@ -143,6 +143,7 @@ func (f *feed) readSpent(ctx context.Context) {
 	f.mu.Unlock()
 	var ends []end
 	params := map[string]any{"order": "desc", "limit": pageRows}
+	follow := client.Pages{}
 	for pages, over := 0, false; pages < spentPages; pages++ {
 		rows, next, err := f.turnPage(ctx, params)
 		if err != nil {
@@ -158,7 +159,7 @@ func (f *feed) readSpent(ctx context.Context) {
 		}
 		// Turns are listed by their start: one that began earlier may have ended
 		// today, so a further page is read.
-		if next == "" || over && older {
+		if more, err := follow.Follow(next); err != nil || !more || over && older {
 			break
 		}
 		over = older

@@ -116,6 +116,16 @@ func (w *world) thread(title, cwd, prompt string) string {
 	return id
 }
 
+// question is the id of the one question of a thread that is open.
+func (w *world) question(thread string) string {
+	w.t.Helper()
+	items, _ := w.call("item/list", map[string]any{"thread_id": thread, "status": "pending"})["items"].([]any)
+	if len(items) != 1 {
+		w.t.Fatalf("%d questions of the thread are open, want 1: %v", len(items), items)
+	}
+	return items[0].(map[string]any)["item_id"].(string)
+}
+
 // line is the first line of the screen with a text.
 func line(screen, text string) string {
 	for l := range strings.Lines(screen) {
@@ -303,6 +313,8 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	}
 }
 
+// The server is killed and comes back elsewhere. A question outlives that: it is answered on
+// the page that has shown it all the time, and its turn goes on.
 func TestTheServerGoesAndComesBack(t *testing.T) {
 	w := newWorld(t)
 	server := exec.Command(w.holon, "serve", "--listen", "127.0.0.1:0")
@@ -312,13 +324,14 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	}
 	w.ready("data")
 	w.thread("One", "src/docs", "done")
-	w.thread("Two", "src/docs", "/ask May I?")
+	asks := w.thread("Two", "src/docs", "/ask May I?\n/say I did.")
 	term := terminaltest.Start(t, 80, 24, w.env("data"), w.holon)
 	page := terminaltest.Start(t, 80, 24, w.env("data"), w.holon)
 	page.AwaitText("Needs you (1)")
 	page.Keys("Enter")
 	page.AwaitText("The agent asks", "1 Allow  [y]")
 	term.AwaitText("Done (1)", "Needs you (1)")
+	question := w.question(asks)
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -331,10 +344,25 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	}
 	term.Await("the connection is back", back)
 	page.Await("the connection is back", back)
-	page.AwaitText("■ interrupted", "not answered", "idle") // its question has ended with its turn
-	page.Await("the question is gone", func(screen string) bool { return !strings.Contains(screen, "1 Allow") })
 	w.client = client.New(client.Discover(w.data("data"))) // it listens elsewhere now
 	t.Cleanup(w.client.Close)
+	page.AwaitText("? waits for you", "The agent asks", "1 Allow  [y]", "Enter steers the turn", "The server was restarted.")
+	if seen := term.AwaitText("Needs you (1)", "Done (1)"); strings.Contains(seen, "D dismiss") {
+		t.Errorf("a turn has ended with the restart:\n%s", seen)
+	}
+	if now := w.question(asks); now != question {
+		t.Errorf("the question is %s after the restart, it was %s", now, question)
+	}
+	page.Keys("a")
+	page.Await("the answer arrives", func(screen string) bool {
+		if strings.Contains(screen, "1 Allow") {
+			page.Keys("1") // the keys are dead for half a second
+			return false
+		}
+		return strings.Contains(screen, "✓ completed")
+	})
+	page.AwaitText("? May I?", "→ Allow", `◆ "May I?" was answered after a restart: Allow`, "◆ I did.", "Enter starts a turn")
+	term.AwaitText("nothing needs you", "Done (2)")
 	w.thread("Three", "src/docs", "done")
 	term.AwaitText("Done (3)", "Three")
 }

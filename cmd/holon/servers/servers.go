@@ -1,7 +1,8 @@
 // Package servers is the registry of the servers that run for a user on this
 // machine: a file each in XDG_RUNTIME_DIR/holon, written by `holon serve` and
 // removed when it stops. People see from it where servers run. Clients find a
-// server by its data directory, never by this registry alone.
+// server by its data directory, never by this registry alone; so does Find, which
+// finds the process of a server.
 package servers
 
 import (

@@ -126,7 +126,7 @@ func (r *Renderer) childRuns(event client.Event, p params) {
 
 // childEnds shows how a child turn has ended.
 func (r *Renderer) childEnds(event client.Event, p params) {
-	s := TurnState{State: strings.TrimPrefix(event.Method, "turn/"), Why: p.Reason}
+	s := TurnState{State: strings.TrimPrefix(event.Method, "turn/"), StopReason: p.StopReason, Why: p.Reason}
 	s.Took, _ = p.elapsed()
 	if p.Error != nil {
 		s.Why = p.Error.Message
@@ -159,11 +159,7 @@ func (r *Renderer) childItem(event client.Event, p params) {
 		r.block("", labelAnswer, r.childName(event)+": "+c.Resolution(p.Status))
 		return
 	}
-	text := r.childName(event) + " asks: " + QuestionText(c)
-	if r.options.HowToAnswer {
-		text += "\nanswer with: holon respond " + OneLine(event.ItemID)
-	}
-	r.block("", labelAsk, text)
+	r.block("", labelAsk, r.question(r.childName(event)+" asks: ", p.Content, c, event.ItemID, true))
 }
 
 // maxChildLines bounds the lines of child turns below the status line.

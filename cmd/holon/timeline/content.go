@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -106,6 +107,7 @@ type Content struct {
 	Kind        string          `json:"kind"`
 	Message     string          `json:"message"`
 	Severity    string          `json:"severity"`
+	Format      string          `json:"format"` // of a message; plain: its text is no Markdown
 	NativeKind  string          `json:"native_kind"`
 	URL         string          `json:"url"`
 	Input       json.RawMessage `json:"input"`
@@ -120,6 +122,8 @@ type Content struct {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd"`
 	} `json:"subject"`
+	// Phrase is what a question asks for, in one line; "" = it is no question.
+	Phrase  string      `json:"-"`
 	Entries []PlanEntry `json:"entries"`
 	Changes []struct {
 		Path      string  `json:"path"`
@@ -158,6 +162,9 @@ func ReadContent(raw json.RawMessage) Content {
 	if len(raw) == 0 || json.Unmarshal(raw, &content) == nil {
 		content.fromTitle()
 		content.hideNothing()
+		if content.Type == "permission_request" || content.Type == "question" {
+			content.Phrase = question.Phrase(raw)
+		}
 		return content
 	}
 	var only struct {
@@ -169,7 +176,7 @@ func ReadContent(raw json.RawMessage) Content {
 	return Content{Type: only.Type}
 }
 
-// hideNothing makes escape sequences visible in what a person is asked to approve: what a
+// hideNothing makes hidden characters visible in what a person is asked to approve: what a
 // terminal would hide, a shell executes and a file has.
 func (c *Content) hideNothing() {
 	texts := []*string{&c.Command, &c.Cwd, &c.Subject.Command, &c.Subject.Cwd}
@@ -178,12 +185,7 @@ func (c *Content) hideNothing() {
 	}
 	for i := range c.Changes {
 		change := &c.Changes[i]
-		texts = append(texts, &change.Path, &change.OldPath)
-		for _, text := range []*string{change.OldText, change.NewText} {
-			if text != nil {
-				texts = append(texts, text)
-			}
-		}
+		texts = append(texts, &change.Path, &change.OldPath) // question.Compare does it for their lines
 	}
 	for _, text := range texts {
 		*text = sanitize.Literal(*text)
@@ -241,11 +243,20 @@ func (c Content) MessageText() string {
 	return strings.Join(texts, "\n")
 }
 
+// Acts reports whether the content is something that an agent does, or asks before it.
+func (c Content) Acts() bool {
+	switch c.Type {
+	case "tool_call", "command_execution", "file_change", "permission_request", "question":
+		return true
+	}
+	return false
+}
+
 // Headline names a tool call or command on one line.
 func (c Content) Headline() string {
 	switch {
 	case c.Type == "command_execution" && c.Command != "":
-		return OneLine(c.Command)
+		return question.OneLine(c.Command)
 	case c.Title != "":
 		return OneLine(c.Title)
 	case c.Name != "":
@@ -321,39 +332,38 @@ func (c Content) Diffs() string {
 		one.Changes = c.Changes[i : i+1]
 		block := one.changes()
 		if change.NewText != nil || change.OldText != nil {
-			block += differing(linesOf(change.OldText), linesOf(change.NewText))
+			block += differing(change.OldText, change.NewText)
 		}
 		blocks = append(blocks, block)
 	}
 	return strings.Join(blocks, "\n")
 }
 
-// shownLines is how many lines of a change are shown on each side.
-const shownLines = 8
+// shownLines is how many lines of a change are shown.
+const shownLines = 16
 
-// differing shows the lines between the common beginning and the common end of
-// two texts.
-func differing(before, after []string) string {
-	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
-		before, after = before[1:], after[1:]
-	}
-	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
-		before, after = before[:len(before)-1], after[:len(after)-1]
+// differing shows the lines in which two texts differ.
+func differing(before, after *string) string {
+	lines := question.Compare(deref(before), deref(after)).Lines
+	more := len(lines) - shownLines
+	if more > 0 {
+		lines = lines[:shownLines:shownLines]
 	}
 	var b strings.Builder
-	for _, side := range []struct {
-		sign  string
-		lines []string
-	}{{"- ", before}, {"+ ", after}} {
-		for i, line := range side.lines {
-			if i == shownLines {
-				fmt.Fprintf(&b, "\n%s… %d more lines", side.sign, len(side.lines)-shownLines)
-				break
-			}
-			b.WriteString("\n" + side.sign + strings.ReplaceAll(Clean(line), "\n", " "))
-		}
+	for _, row := range question.Rows(lines) {
+		b.WriteString("\n" + row)
+	}
+	if more > 0 {
+		b.WriteString("\n" + question.More(more))
 	}
 	return b.String()
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 func linesOf(text *string) []string {
@@ -379,10 +389,11 @@ func (c Content) Summary(status string) string {
 		}
 		return text
 	case "permission_request":
+		text := cmp.Or(c.Phrase, OneLine(c.Title))
 		if c.Outcome != nil {
-			return OneLine(c.Title) + ": " + c.Resolution(status)
+			text += ": " + c.Resolution(status)
 		}
-		return OneLine(c.Title)
+		return text
 	case "question", "notice", "error":
 		return OneLine(c.Message)
 	case "plan":

@@ -1,9 +1,12 @@
 package timeline
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -24,7 +27,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	case "item/delta":
 		if it == nil {
 			// The stream began in the middle of this item.
-			it = &item{from: r.from, since: event.Seq, label: labelAgent, shown: p.Offset}
+			it = &item{from: r.from, turn: event.TurnID, since: event.Seq, label: labelAgent, shown: p.Offset}
 			r.items[id] = it
 			r.write(event, it, "… ")
 		}
@@ -34,10 +37,16 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	content := ReadContent(p.Content)
 	ended := p.Status != "in_progress" && p.Status != "pending"
 	if it == nil {
-		it = &item{from: r.from, since: event.Seq}
+		if content.Acts() {
+			r.pauseSpeech(event.TurnID)
+		}
+		it = &item{from: r.from, turn: event.TurnID, since: event.Seq}
 		r.items[id] = it
 	}
 	it.content = content
+	if content.Acts() {
+		it.raw = p.Content
+	}
 	if !it.begun || it.label.word == "" {
 		it.label = labelOf(content)
 	}
@@ -48,6 +57,22 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 		r.sink.finish(id)
 		delete(r.items, id)
 		r.ending(event, it, p)
+	}
+}
+
+// pauseSpeech shows what the agent has said so far in a turn: it does something now, or
+// asks, and may go on with the same message afterwards.
+func (r *Renderer) pauseSpeech(turnID string) {
+	var open []string
+	for id, it := range r.items {
+		speaks := it.content.Type == "agent_message" || it.content.Type == "reasoning"
+		if speaks && it.turn == turnID {
+			open = append(open, id)
+		}
+	}
+	slices.SortFunc(open, func(a, b string) int { return cmp.Compare(r.items[a].since, r.items[b].since) })
+	for _, id := range open {
+		r.sink.pause(id)
 	}
 }
 
@@ -111,11 +136,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	case "permission_request", "question":
 		if !it.asked {
 			it.asked = true
-			text := QuestionText(c)
-			if r.options.HowToAnswer && !ended {
-				text += "\nanswer with: holon respond " + OneLine(event.ItemID)
-			}
-			r.block(event.ThreadID, it.label, text)
+			r.block(event.ThreadID, it.label, r.question("", p.Content, c, event.ItemID, !ended))
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
@@ -149,18 +170,26 @@ func PlanMark(status string) string {
 	return "[ ] "
 }
 
-// QuestionText is a question with its subject, sanitized. Agents repeat the
-// same text in several members; it is shown once.
-func QuestionText(c Content) string {
-	first := OneLine(c.Title)
-	if c.Type == "question" {
-		first = Clean(c.Message)
+// questionRows is how many rows of a question are shown where nobody is asked.
+const questionRows = 16
+
+// question shows a question: in one line if the person is asked below, else with what it is
+// about.
+func (r *Renderer) question(before string, raw json.RawMessage, c Content, itemID string, open bool) string {
+	if r.options.AskedBelow && open {
+		return before + c.Phrase
 	}
-	lines := []string{first}
-	for _, more := range []string{Clean(c.Description), OneLine(c.Subject.Command), OneLine(c.URL)} {
-		if more != "" && !slices.Contains(lines, more) {
-			lines = append(lines, more)
-		}
+	asked := question.Asked{Content: raw}
+	if subject := r.items[c.Subject.ItemID]; subject != nil {
+		asked.Subject = subject.raw
+	}
+	words := question.Of(asked)
+	lines := append([]string{before + words.Phrase}, question.Rows(words.Lines)...)
+	if more := len(lines) - 1 - questionRows; more > 0 {
+		lines = append(lines[:1+questionRows:1+questionRows], question.More(more))
+	}
+	if r.options.HowToAnswer && open {
+		lines = append(lines, "answer with: holon respond "+OneLine(itemID))
 	}
 	return strings.Join(lines, "\n")
 }

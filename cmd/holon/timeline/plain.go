@@ -23,6 +23,7 @@ type plain struct {
 type plainBlock struct {
 	prefix string
 	line   strings.Builder
+	paused bool // it continues after another block
 }
 
 func newPlain(w io.Writer, threads bool, name func(thread string) string) *plain {
@@ -38,6 +39,9 @@ func (p *plain) write(key, thread string, l label, text string, from *source) {
 			block.prefix = "[" + p.name(thread) + "] " + block.prefix
 		}
 		p.open[key] = block
+	}
+	if block.paused {
+		text, block.paused = strings.TrimLeft(text, " "), false
 	}
 	for {
 		line, rest, ended := strings.Cut(text, "\n")
@@ -56,13 +60,16 @@ func (p *plain) end(block *plainBlock) {
 	block.line.Reset()
 }
 
-func (p *plain) finish(key string) {
-	if block := p.open[key]; block != nil {
-		if block.line.Len() > 0 {
-			p.end(block)
-		}
-		delete(p.open, key)
+func (p *plain) pause(key string) {
+	if block := p.open[key]; block != nil && block.line.Len() > 0 {
+		p.end(block)
+		block.paused = true
 	}
+}
+
+func (p *plain) finish(key string) {
+	p.pause(key)
+	delete(p.open, key)
 }
 
 func (p *plain) status(string) {}

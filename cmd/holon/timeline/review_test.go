@@ -18,6 +18,10 @@ func TestWordsForATurnThatIsReviewed(t *testing.T) {
 		{TurnState{State: "completed", Review: "blocked", Took: 3 * time.Second}, SignInterrupted, "completed in 3.0s, blocked"},
 		{TurnState{State: "failed", Review: "approved", Took: 3 * time.Second, Why: "oh"}, SignFailed, "failed after 3.0s, approved: oh"},
 		{TurnState{State: "completed", Took: 3 * time.Second}, SignCompleted, "completed in 3.0s"},
+		{TurnState{State: "completed", StopReason: "end_turn", Took: 3 * time.Second}, SignCompleted, "completed in 3.0s"},
+		{TurnState{State: "completed", StopReason: "refusal", Took: 3 * time.Second}, SignEarly, "stopped early in 3.0s: refusal"},
+		{TurnState{State: "completed", StopReason: "refusal", Review: "pending", Took: 3 * time.Second}, SignAsk, "in review, stopped early in 3.0s: refusal"},
+		{TurnState{State: "failed", StopReason: "error", Took: 3 * time.Second, Why: "oh"}, SignFailed, "failed after 3.0s: oh"},
 	} {
 		if sign, words := c.s.Words(time.Time{}); sign != c.sign || words != c.want {
 			t.Errorf("%+v: %v %q, want %v %q", c.s, sign, words, c.sign, c.want)

@@ -60,6 +60,9 @@ type sink interface {
 	// write shows more of the block named key, which belongs to a thread. A
 	// block belongs to one try.
 	write(key, thread string, l label, text string, from *source)
+	// pause shows a line of a block that has no end yet: another block follows. It does
+	// nothing for an unknown one.
+	pause(key string)
 	// finish ends a block; it does nothing for an unknown one.
 	finish(key string)
 	// status replaces the status, which may have several lines; "" removes it.

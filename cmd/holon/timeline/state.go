@@ -3,6 +3,8 @@ package timeline
 import (
 	"fmt"
 	"time"
+
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Sign is the sign of a state.
@@ -17,6 +19,7 @@ var (
 	SignAsk         = Sign{label{"?", "?", "question", styleYellow, false}}
 	SignCompleted   = Sign{labelDone}
 	SignInterrupted = Sign{labelStop}
+	SignEarly       = SignInterrupted // it has completed, but stopped early
 	SignFailed      = Sign{labelFail}
 )
 
@@ -50,6 +53,7 @@ type TurnState struct {
 	Took            time.Duration
 	Background      bool   // nothing waits for its end
 	Why             string // it has ended so
+	StopReason      string // why its agent stopped
 	Review          string // pending, or the verdict about its end; "" = there is none
 }
 
@@ -64,17 +68,23 @@ func (s TurnState) Words(now time.Time) (Sign, string) {
 		behind = ", background"
 	}
 	time := Elapsed(s.Took)
+	completed, done := SignCompleted, "completed in "+time
+	if s.State == "completed" && turns.StopsEarly(s.StopReason) {
+		completed, done = SignEarly, "stopped early in "+time+": "+OneLine(s.StopReason)
+	}
 	switch {
+	case s.Review == "pending" && s.State == "completed":
+		return SignAsk, "in review, " + done
 	case s.Review == "pending":
 		return SignAsk, "in review, " + s.State + " in " + time
 	case s.Review != "" && s.State == "completed":
-		return signOfVerdict(s.Review), "completed in " + time + ", " + OneLine(s.Review)
+		return signOfVerdict(s.Review), done + ", " + OneLine(s.Review)
 	case s.Review != "" && s.State == "failed":
 		return SignFailed, "failed after " + time + ", " + OneLine(s.Review) + why
 	case s.State == "queued":
 		return SignQueued, "queued" + behind
 	case s.State == "completed":
-		return SignCompleted, "completed in " + time
+		return completed, done
 	case s.State == "interrupted" && s.Took == 0:
 		return SignInterrupted, "interrupted" + why
 	case s.State == "interrupted":

@@ -70,6 +70,9 @@ func (t *terminal) write(key, thread string, l label, text string, from *source)
 	t.flow(text)
 }
 
+// pause does nothing: a line is shown as far as it has come.
+func (t *terminal) pause(string) {}
+
 // flow writes text with word wrap. The last word is held back until it is
 // complete, so that it can still move to the next line.
 func (t *terminal) flow(text string) {

@@ -38,6 +38,9 @@ type Options struct {
 	// Title asks for the title of a thread of which no event has told it; nil means that
 	// there is none.
 	Title func(id string) string
+	// AskedBelow says that the person is asked each open question below the timeline, which
+	// then shows of it only what is asked, in one line.
+	AskedBelow bool
 	// HowToAnswer says at each question which command answers it.
 	HowToAnswer bool
 	// Idle is the status while nothing runs; "" shows none.
@@ -84,9 +87,11 @@ type turn struct {
 // item is an item that has not ended.
 type item struct {
 	from    *source // of its first event
-	since   int64   // the seq of that event
+	turn    string
+	since   int64 // the seq of that event
 	label   label
 	content Content
+	raw     json.RawMessage // the content of what an agent does: a question may be about it
 	clean   sanitize.Stream
 	shown   int64  // bytes of the streamed text already shown
 	changed string // the changes of files already shown

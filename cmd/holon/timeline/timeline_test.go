@@ -2,10 +2,12 @@ package timeline
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -151,17 +153,18 @@ func TestStatusLineNeverDisturbsTheText(t *testing.T) {
 }
 
 func TestTurnWithinAMillisecondSaysHowLongItTook(t *testing.T) {
-	for _, c := range []struct{ started, want string }{
-		{`"started_at":"2026-11-21T10:00:00.000Z",`, "completed in <0.1s"},
-		{``, "completed"},
+	for _, c := range []struct{ started, reason, want string }{
+		{`"started_at":"2026-11-21T10:00:00.000Z",`, "end_turn", "✓ completed in <0.1s"},
+		{``, "end_turn", "✓ completed"},
+		{`"started_at":"2026-11-21T10:00:00.000Z",`, "max_tokens", "■ stopped early in <0.1s (max_tokens)"},
 	} {
 		event, err := client.ParseEvent([]byte(`{"jsonrpc":"2.0","method":"turn/completed","params":{"seq":1,"thread_seq":1,"thread_id":"thread_a","turn_id":"turn_1",` +
-			c.started + `"completed_at":"2026-11-21T10:00:00.000Z","stop_reason":"end_turn"}}`))
+			c.started + `"completed_at":"2026-11-21T10:00:00.000Z","stop_reason":"` + c.reason + `"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		play(t, New(&out, Options{Now: clock}), []client.Event{event}, 0)
+		play(t, New(&out, Options{Terminal: true, Now: clock}), []client.Event{event}, 0)
 		if !strings.Contains(out.String(), c.want+"\n") {
 			t.Errorf("%q, want %q", out.String(), c.want)
 		}
@@ -271,10 +274,37 @@ func FuzzRendererStaysOnItsScreen(f *testing.F) {
 	})
 }
 
-func TestAQuestionSaysEachThingOnce(t *testing.T) {
-	c := Content{Type: "permission_request", Title: "rm -r build", Description: "It is old."}
-	c.Subject.Command = "rm -r\x1b[31m build"
-	if got := QuestionText(c); got != "rm -r build\nIt is old." {
-		t.Errorf("%q", got)
+// asked are the events of an edit with many lines, and of the question about it.
+func asked(t *testing.T) []client.Event {
+	t.Helper()
+	change := `{"type":"file_change","title":"Edit","changes":[{"path":"/x","operation":"add","new_text":"` + strings.Repeat(`evil\n`, 5000) + `"}]}`
+	var out []client.Event
+	for i, item := range []string{
+		`"item_id":"item_1","status":"in_progress","content":` + change,
+		`"item_id":"item_2","status":"pending","content":{"type":"permission_request","title":"Edit","subject":{"type":"file_change","item_id":"item_1"},"options":[]}`,
+	} {
+		e := client.Event{Seq: int64(i + 1), Method: "item/created", ThreadID: "thread_1", TurnID: "turn_1", ItemID: "item_" + strconv.Itoa(i+1)}
+		e.Params = json.RawMessage(`{"seq":1,` + item + `}`)
+		out = append(out, e)
+	}
+	return out
+}
+
+func TestAQuestionShowsWhatItIsAboutAndCountsTheRest(t *testing.T) {
+	var out bytes.Buffer
+	play(t, New(&out, Options{HowToAnswer: true}), asked(t), 0)
+	_, text, _ := strings.Cut(out.String(), "write /x\n")
+	for _, want := range []string{"± write /x (+5000 −0)", "+ evil\n", "… 4,986 more lines", "answer with: holon respond item_2"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
+func TestAQuestionThatIsAskedBelowIsOneLine(t *testing.T) {
+	var out bytes.Buffer
+	play(t, New(&out, Options{AskedBelow: true}), asked(t), 0)
+	if text := out.String(); !strings.Contains(text, "question: Edit\n") || strings.Contains(text, "question: ±") {
+		t.Errorf("it is shown as\n%s", out.String())
 	}
 }

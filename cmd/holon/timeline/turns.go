@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 func (r *Renderer) threadEvent(event client.Event, p params) {
@@ -177,14 +178,14 @@ func (r *Renderer) endTurn(event client.Event, p params) {
 		if took != "" {
 			took = " in " + took[len(" after "):]
 		}
-		text := "completed" + took
-		if p.StopReason != "" && p.StopReason != "end_turn" && p.StopReason != "completed" {
-			text += because(p.StopReason)
+		l, text := labelDone, "completed"+took
+		if turns.StopsEarly(p.StopReason) {
+			l, text = labelStop, "stopped early"+took+because(p.StopReason)
 		}
 		if used != nil && used.TotalTokens > 0 {
 			text += ", " + used.String()
 		}
-		r.block(event.ThreadID, labelDone, text)
+		r.block(event.ThreadID, l, text)
 	case "turn/interrupted":
 		r.block(event.ThreadID, labelStop, "interrupted"+took+because(p.Reason))
 	default:

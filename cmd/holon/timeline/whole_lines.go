@@ -43,6 +43,15 @@ func (w *wholeLines) write(key, thread string, l label, text string, from *sourc
 	}
 }
 
+// pause passes on the beginning of a line.
+func (w *wholeLines) pause(key string) {
+	if h := w.held[key]; h != nil && h.text != "" {
+		w.sink.write(key, h.thread, h.label, h.text, h.from)
+		h.text = ""
+	}
+	w.sink.pause(key)
+}
+
 // finish passes on the last line of a block, whether it has an end or not. So nothing that
 // a marker supersedes is held when strike comes: its blocks are finished before.
 func (w *wholeLines) finish(key string) {

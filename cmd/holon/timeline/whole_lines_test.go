@@ -108,3 +108,44 @@ func TestTheTitlesThatAreRememberedHaveABound(t *testing.T) {
 		t.Errorf("%d titles", len(r.titles))
 	}
 }
+
+// An agent may go on with a message after it has done or asked something.
+func TestWhatAnAgentSaysIsShownBeforeWhatItDoes(t *testing.T) {
+	item := func(method string, seq int, id, members string) client.Event {
+		return parse(t, method, `"seq":%d,"thread_id":"thread_a","turn_id":"turn_1","item_id":"%s",%s`, seq, id, members)
+	}
+	events := []client.Event{
+		item("item/created", 1, "item_1", `"status":"in_progress","content":{"type":"agent_message","content":[{"type":"output_text","text":"I will "}]}`),
+		item("item/delta", 2, "item_1", `"offset":7,"delta":{"text":"look"}`),
+		item("item/created", 3, "item_2", `"status":"completed","content":{"type":"notice","severity":"warning","message":"Slow."}`),
+		item("item/delta", 4, "item_1", `"offset":11,"delta":{"text":" there."}`),
+		item("item/created", 5, "item_3", `"status":"completed","content":{"type":"tool_call","title":"Read a","kind":"read"}`),
+		item("item/delta", 6, "item_1", `"offset":18,"delta":{"text":" Found."}`),
+		item("item/updated", 7, "item_1", `"status":"completed","content":{"type":"agent_message","content":[{"type":"output_text","text":"I will look there. Found."}]}`),
+	}
+	for threads, want := range map[bool]string{
+		false: "warning: Slow.\nagent: I will look there.\ntool: Read a\nagent: Found.\n",
+		true:  "[thread_a] warning: Slow.\n[thread_a] agent: I will look there.\n[thread_a] tool: Read a\n[thread_a] agent: Found.\n",
+	} {
+		var out bytes.Buffer
+		r := New(&out, Options{Threads: threads, Now: clock})
+		for _, e := range events {
+			if err := r.Event(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := out.String(); got != want {
+			t.Errorf("threads %v:\n%s\nwant\n%s", threads, got, want)
+		}
+	}
+	s := &screen{t: t, width: 60}
+	r := New(s, Options{Terminal: true, Threads: true, Now: clock, Width: func() int { return 60 }})
+	for _, e := range events {
+		if err := r.Event(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.String(); !strings.Contains(got, "◆ I will look there.\n") || strings.Index(got, "there.") > strings.Index(got, "Read a") {
+		t.Errorf("on a terminal:\n%s", got)
+	}
+}

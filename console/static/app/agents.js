@@ -38,8 +38,9 @@ export function Agents() {
     <ul class="cards">${agents.value.map((a, i) => html`<li class="card" key=${a.name} data-state=${a.state === 'failed' ? 'failed' : 'idle'}>
       <span class="title">${clean(a.name)}${i === 0 ? html` <span class="quiet">the default</span>` : null}</span>
       <span class="meta">${a.state}</span>
-      <span class="doing">${a.last_error ? html`<span class="failure">${cut(oneLine(a.last_error), 400)}</span>` : `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}`}</span>
+      <span class="doing">${a.last_error || a.warning ? html`<span class="failure">${cut(oneLine(a.last_error || a.warning), 400)}</span>` : `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}`}</span>
       <span class="facts"><span>${a.kind}</span>${a.version && html`<span>${clean(a.version)}</span>`}${can(a.capabilities)}
+        ${a.mode && html`<span>opens in ${clean(a.mode)}</span>`}
         ${a.capabilities.models?.length > 0 && html`<span>models: ${a.capabilities.models.slice(0, 8).map(clean).join(', ')}</span>`}
         ${a.capabilities.modes?.length > 0 && html`<span>modes: ${a.capabilities.modes.slice(0, 8).map(clean).join(', ')}</span>`}</span>
     </li>`)}</ul></div>`

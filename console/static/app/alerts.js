@@ -3,7 +3,8 @@
 import { html, signal, effect } from './html.js'
 import { questions, known, waitingCount } from './questions.js'
 import { announce } from './announce.js'
-import { cut, oneLine } from './text.js'
+import { phraseOf } from './question.js'
+import { cut } from './text.js'
 import { go } from './router.js'
 
 const supported = 'Notification' in globalThis && !matchMedia('(pointer: coarse)').matches
@@ -22,7 +23,7 @@ export function watch() {
     const fresh = told ? list.filter(q => !told.has(q.item_id)) : []
     told = new Set(list.map(q => q.item_id))
     for (const q of fresh.slice(0, 3)) {
-      const title = cut(oneLine(q.content.title || q.content.message), 120)
+      const title = cut(phraseOf(q.content), 120)
       announce('A question: ' + title)
       if (permission.peek() === 'granted' && document.hidden) {
         const note = new Notification('An agent asks', { body: title, tag: q.item_id })

@@ -1,6 +1,6 @@
 // What screen readers announce: completed messages, questions and ends of turns, never deltas.
 import { html, signal } from './html.js'
-import { cut, oneLine } from './text.js'
+import { cut, endOf, oneLine } from './text.js'
 
 const most = 30
 const lines = signal([])
@@ -22,10 +22,15 @@ export function announceNew(loader) {
       if (at <= told) continue
       newest = Math.max(newest, at) // a row may be ahead of the events
       if (e.item?.type === 'agent_message' && e.item.status === 'completed') announce('Agent: ' + cut(oneLine(String(e.item.body)), 2000))
-      if (e.end) announce(`The turn ${e.end.state === 'interrupted' ? 'was interrupted' : e.end.state}.`)
+      if (e.end) announce(`The turn ${ended(e.end)}.`)
     }
     told = newest
   })
+}
+
+function ended(turn) {
+  const state = endOf(turn)
+  return state === 'early' ? `stopped early: ${cut(oneLine(turn.stop_reason), 100)}` : state === 'interrupted' ? 'was interrupted' : state
 }
 
 export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="Announcements">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`

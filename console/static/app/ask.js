@@ -1,18 +1,23 @@
 // A question and its answers. The command, the directory and the diff are shown above the
 // answers.
 import { html, useEffect, useMemo, useRef, useState } from './html.js'
+import { parse, stringify } from '../client/json.js'
 import { may } from './session.js'
-import { readSubject, respond, subjects, widens } from './questions.js'
-import { Diff } from './diff.js'
+import { readSubject, respond, subjects } from './questions.js'
+import { allows, more, once, widens, wordsOf } from './question.js'
+import { Lines } from './diff.js'
 import { link } from './markdown.js'
 import { fieldsOf, answerOf, begin, secret } from './form.js'
 import { forget, keepFields, keptFields } from './drafts.js'
 import { Since } from './parts.js'
-import { clean, literal, oneLine, words } from './text.js'
+import { clean, literal, oneLine, words as says } from './text.js'
 
 // deadFor is how long the answers of a new or changed question do nothing: a click or a key
 // that was meant for something else must not answer it.
 const deadFor = 500
+
+// mostLines is how many lines of a question are shown at first.
+const mostLines = 400
 
 // place identifies what is drawn around the question. When it changes, the question moves,
 // and its answers are dead again.
@@ -21,7 +26,12 @@ export function Question({ item, cwd, head, place = '' }) {
   const about = c.subject?.item_id ? subjects.value.get(c.subject.item_id) : null
   useEffect(() => { if (c.subject?.item_id && !about) readSubject(c.subject.item_id) }, [c.subject?.item_id, about])
   const reading = Boolean(c.subject?.item_id) && !about
-  const shape = JSON.stringify([c, about?.content, place])
+  const words = useMemo(() => wordsOf({ content: c, subject: about?.content, cwd, unread: about?.unread, truncated: item.truncated || about?.truncated }), [c, about, cwd])
+  const asked = stringify([c, about?.content, place])
+  const [whole, setWhole] = useState(null) // what was asked when all of it was shown
+  const hidden = whole === asked ? 0 : Math.max(0, words.lines.length - mostLines)
+  const [held, setHeld] = useState(false)
+  const shape = asked + (hidden > 0)
   // alive is the shape that was shown for deadFor. Any other shape is dead.
   const [alive, setAlive] = useState(null)
   const dead = alive !== shape
@@ -33,8 +43,11 @@ export function Question({ item, cwd, head, place = '' }) {
   const [sent, setSent] = useState(false)
   const sending = useRef(false)
   const [error, setError] = useState(null)
-  async function answer(a) {
+  const showAll = () => setWhole(asked)
+  async function answer(a, kind) {
     if (dead || sending.current) return
+    setHeld(hidden > 0 && kind !== undefined && allows(kind))
+    if (hidden > 0 && kind !== undefined && allows(kind)) return showAll()
     sending.current = true
     setSent(true)
     setError(null)
@@ -47,50 +60,54 @@ export function Question({ item, cwd, head, place = '' }) {
     }
   }
   const off = dead || sent || reading
-  return html`<section class="question" id=${item.item_id} data-dead=${off || undefined} aria-label=${'Question: ' + oneLine(c.title || c.message)}>
+  return html`<section class="question" id=${item.item_id} data-dead=${off || undefined} aria-label=${'Question: ' + words.phrase}>
     ${head}
-    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${literal(c.title || c.message)}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
-    ${c.type === 'permission_request' ? html`<${Subject} content=${c} about=${about} cwd=${cwd} />` : null}
-    ${c.url && html`<p>${link(c.url, literal(c.url))}</p>`}
-    ${c.description && clean(c.description) !== clean(c.title) && !repeats(c) && html`<p class="plain">${literal(c.description)}</p>`}
+    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${words.phrase}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
+    <${About} lines=${hidden ? words.lines.slice(0, mostLines) : words.lines} url=${c.url} />
+    ${hidden > 0 && html`<p><span class="quiet">${more(hidden)}</span> <button type="button" class="small" onClick=${showAll}>Show all of it</button></p>`}
+    ${reading && html`<p class="quiet">reading the item of this question …</p>`}
+    ${about?.unread && html`<p class="failure">${says(about.unread)}</p>`}
+    ${held && html`<p class="quiet" role="status">All of it is shown now. Read it, then press again.</p>`}
     ${!may('respond') ? html`<p class="quiet">Your role may read questions, but not answer them.</p>`
       : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
-      : html`<${Fields} key=${JSON.stringify(c.schema)} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
+      : html`<${Fields} key=${stringify(c.schema)} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
     ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
-    ${error && html`<p class="failure" role="alert">${words(error)}</p>`}
+    ${error && html`<p class="failure" role="alert">${says(error)}</p>`}
   </section>`
 }
 
-// repeats reports whether a description only repeats, as JSON, what is shown above it.
-function repeats(c) {
-  try {
-    const said = JSON.parse(c.description)
-    return c.subject && Object.values(said).every(v => v === c.subject.command || v === c.subject.cwd)
-  } catch {
-    return false
+// About is what a question is about. Lines of one kind that follow each other are together.
+function About({ lines, url }) {
+  const parts = []
+  for (const l of lines) {
+    const part = parts.at(-1)
+    const kind = ['added', 'removed', 'same', 'gap'].includes(l.kind) || l.kind === 'note' && part?.kind === 'diff' ? 'diff' : l.kind
+    if (part?.kind === kind && kind !== 'file') part.lines.push(l)
+    else parts.push({ kind, lines: [l] })
   }
+  return parts.map(({ kind, lines }) => {
+    const text = lines.map(l => l.text).join('\n')
+    switch (kind) {
+      case 'command': return html`<pre class="command" tabindex="0">${text}</pre>`
+      case 'input': return html`<pre class="input" tabindex="0">${text}</pre>`
+      case 'message': return html`<p class="plain">${text}</p>`
+      case 'says': return html`<blockquote class="plain" aria-label="The agent says">${text}</blockquote>`
+      case 'url': return html`<p>${link(url, text)}</p>`
+      case 'file': return html`<p class="file"><code>${text}</code></p>`
+      case 'diff': return html`<div class="diff"><${Lines} lines=${lines} label="Changes" /></div>`
+      case 'note': return html`<p class="failure">${text}</p>`
+    }
+    return html`<p class="quiet">${text}</p>`
+  })
 }
 
-function Subject({ content, about, cwd }) {
-  const command = content.subject.command || about?.content?.command
-  const directory = content.subject.cwd || about?.content?.cwd || cwd
-  const changes = about?.content?.type === 'file_change' ? about.content.changes : diffsOf(about?.content)
-  const input = about?.content?.input
-  return html`
-    ${command && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
-    ${directory && html`<p class="quiet">in <code>${literal(directory)}</code></p>`}
-    ${about?.unread && html`<p class="failure">The item of this question cannot be read. ${words(about.unread)}</p>`}
-    ${content.subject.item_id && !about && html`<p class="quiet">reading the item of this question …</p>`}
-    ${changes?.map(ch => html`<${Diff} change=${ch} open />`)}
-    ${!command && !changes?.length && input !== undefined && html`<pre class="command" tabindex="0">${literal(JSON.stringify(input, null, 2))}</pre>`}`
+function Options({ options, off, answer }) {
+  const mine = options.filter(o => may('work') || once(o.kind))
+  return html`<div class="options">${mine.map(o => html`<div class="option">
+  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : allows(o.kind) ? '' : 'danger'} onClick=${() => answer({ option_id: o.option_id }, o.kind ?? '')}>${literal(o.name)}</button>
+  ${widens(o.kind) && html`<span class="quiet">And ${widens(o.kind)}.</span>`}</div>`)}
+  ${mine.length < options.length && html`<p class="quiet">Options that may allow more than this once need the role work.</p>`}</div>`
 }
-
-// diffsOf are the diffs in the content of a tool call.
-export const diffsOf = c => Array.isArray(c?.content) ? c.content.filter(p => p?.type === 'diff').map(p => ({ path: p.path, operation: p.old_text ?? p.oldText ? 'update' : 'add', old_text: p.old_text ?? p.oldText, new_text: p.new_text ?? p.newText })) : []
-
-const Options = ({ options, off, answer }) => html`<div class="options">${options.filter(o => may('work') || !o.kind?.endsWith('_always')).map(o => html`<div class="option">
-  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : o.kind?.startsWith('reject') ? 'danger' : ''} onClick=${() => answer({ option_id: o.option_id })}>${literal(o.name)}</button>
-  ${widens(o.kind) && html`<span class="quiet">${widens(o.kind)}</span>`}</div>`)}</div>`
 
 function Fields({ content, id, off, answer }) {
   const form = useMemo(() => fieldsOf(content.schema), [])
@@ -102,7 +119,7 @@ function Fields({ content, id, off, answer }) {
     try {
       if (form) return answer({ answer: answerOf(form, typed) })
       if (content.url && !typed[0]) return answer({ answer: {} })
-      answer({ answer: content.schema ? JSON.parse(typed[0]) : typed[0] })
+      answer({ answer: content.schema ? parse(typed[0]) : typed[0] })
     } catch (e) {
       setWhy(form ? e.message : 'This is not valid JSON: ' + e.message)
     }
@@ -121,7 +138,7 @@ function Fields({ content, id, off, answer }) {
 // one. It survives a reload, until the question has gone.
 function useTyped({ schema }, form, name) {
   const first = form ? begin(form) : ['']
-  const asked = JSON.stringify(schema) || ''
+  const asked = stringify(schema) || ''
   const [typed, setTyped] = useState(() => {
     const kept = keptFields(name, asked, first.length)
     return first.map((t, i) => typeof kept?.[i] === 'string' ? kept[i] : t)
@@ -144,6 +161,5 @@ function Field({ f, id, value, set }) {
       <option value="">${f.needed ? 'choose …' : 'none'}</option>${f.choices.map((c, i) => html`<option value=${String(i)}>${oneLine(c.title)}</option>`)}</select>${about}</label>`
   }
   if (f.type === 'boolean') return html`<label class="check"><input type="checkbox" checked=${value === 'true'} aria-describedby=${described} onChange=${e => set(String(e.target.checked))} /> ${title} ${about}</label>`
-  const number = f.type === 'integer' || f.type === 'number'
-  return html`<label>${title}<input type=${number ? 'number' : 'text'} step=${f.type === 'integer' ? '1' : number ? 'any' : undefined} value=${value} aria-describedby=${described} onInput=${e => set(e.target.value)} />${about}</label>`
+  return html`<label>${title}<input type="text" value=${value} aria-describedby=${described} onInput=${e => set(e.target.value)} />${about}</label>`
 }

@@ -1,8 +1,10 @@
 // The JSON Schema of a question as fields, as far as people can fill them in: one simple
 // value, or an object of simple values.
 
+import { ExactNumber, parse, stringify } from '../client/json.js'
+
 // secret tells whether a schema marks something as a secret: what is typed there is kept nowhere.
-export const secret = schema => /"format":"password"|"writeOnly":true/.test(JSON.stringify(schema))
+export const secret = schema => /"format":"password"|"writeOnly":true/.test(stringify(schema))
 
 const simple = new Set(['string', 'boolean', 'integer', 'number'])
 
@@ -37,12 +39,23 @@ function fieldOf(name, s, needed) {
   }
 }
 
-const plain = value => typeof value === 'string' ? value : JSON.stringify(value)
+const plain = value => typeof value === 'string' ? value : stringify(value)
+
+// numberOf is a number as it was typed; null if it is not one of JSON. A field of the browser
+// for numbers would make another one of it.
+function numberOf(text) {
+  try {
+    const value = parse(text)
+    return typeof value === 'number' || value instanceof ExactNumber ? value : null
+  } catch {
+    return null
+  }
+}
 
 // begin is what the fields have before anybody has filled them in: strings, as typed.
 export const begin = form => form.fields.map(f => {
   if (f.standard === undefined || f.standard === null) return f.type === 'boolean' ? 'false' : ''
-  if (f.choices.length) return String(f.choices.findIndex(c => JSON.stringify(c.value) === JSON.stringify(f.standard)))
+  if (f.choices.length) return String(f.choices.findIndex(c => stringify(c.value) === stringify(f.standard)))
   return plain(f.standard)
 })
 
@@ -72,9 +85,10 @@ function valueOf(f, text) {
     if (n > f.most) throw new Error(`${name}: at most ${f.most} characters.`)
     return text
   }
-  const value = Number(text)
-  if (text.trim() === '' || !Number.isFinite(value)) throw new Error(`${name}: a number is needed.`)
-  if (f.type === 'integer' && !Number.isInteger(value)) throw new Error(`${name}: a whole number is needed.`)
+  if (text === plain(f.standard)) return f.standard
+  const value = numberOf(text.trim())
+  if (value === null) throw new Error(`${name}: a number is needed.`)
+  if (f.type === 'integer' && !/^-?\d+$/.test(value)) throw new Error(`${name}: a whole number is needed.`)
   if (value < f.min) throw new Error(`${name}: at least ${f.min}.`)
   if (value > f.max) throw new Error(`${name}: at most ${f.max}.`)
   return value

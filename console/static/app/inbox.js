@@ -1,5 +1,6 @@
 // The inbox of a thread: its entries, their contents, and acknowledging them.
 import { html, useEffect, useMemo, signal } from './html.js'
+import { stringify } from '../client/json.js'
 import { call, change, may } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
@@ -111,4 +112,4 @@ function Entry({ e, box, ack }) {
   </li>`
 }
 
-const payload = p => clean(typeof p?.text === 'string' ? p.text : JSON.stringify(p, null, 2)).slice(0, 65536)
+const payload = p => clean(typeof p?.text === 'string' ? p.text : stringify(p, 2)).slice(0, 65536)

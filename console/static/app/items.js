@@ -3,9 +3,10 @@ import { html, Component, useMemo, useState } from './html.js'
 import { markdown, plain, link, maxText } from './markdown.js'
 import { Diff } from './diff.js'
 import { keptSuperseded } from './timeline.js'
-import { diffsOf } from './ask.js'
+import { changesOf, phraseOf } from './question.js'
+import { stringify } from '../client/json.js'
 import { At, Copy, Mark } from './parts.js'
-import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
+import { bytes, clean, count, cut, endOf, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // Output is folded after these lines; an open text above mostOpen shows its end only.
@@ -59,12 +60,13 @@ const Image = ({ part }) => part.data && pictures.test(part.mime_type) && /^[A-Z
   ? html`<img class="picture" alt="picture that was sent to the agent" src=${`data:${part.mime_type};base64,${part.data}`} />`
   : html`<p class="quiet">🖼 ${part.url ? link(part.url, clean(part.url)) : clean(part.mime_type || 'picture')}</p>`
 
-function AgentMessage({ item }) {
+function AgentMessage({ item, c }) {
   const text = String(item.body)
   const open = item.status === 'in_progress'
   // An open message is not read as Markdown: each word may change the meaning of the rest.
-  const body = useMemo(() => open ? null : markdown(text), [open, text])
-  return html`<${Who} item=${item}><strong>Agent</strong><//><div class="said">${open ? html`<${OpenText} body=${item.body} />` : text.length > maxText ? html`<${Long} text=${text} />` : body}</div>`
+  const asIs = c.format === 'plain' || text.length > maxText
+  const body = useMemo(() => open || asIs ? null : markdown(text), [open, asIs, text])
+  return html`<${Who} item=${item}><strong>Agent</strong><//><div class="said">${open ? html`<${OpenText} body=${item.body} />` : asIs ? html`<${Long} text=${text} />` : body}</div>`
 }
 
 // OpenText is a text that still grows. Above mostOpen only its end is shown.
@@ -101,7 +103,7 @@ function Plan({ c, newestPlan }) {
 
 function Tool({ item, c }) {
   const command = c.command
-  const diffs = c.type === 'file_change' ? c.changes : diffsOf(c)
+  const diffs = changesOf(c)
   const title = command || c.title || c.name || c.changes?.map(ch => ch.path).join(', ') || c.kind || 'tool'
   const input = command ? undefined : c.input
   const facts = [
@@ -113,14 +115,15 @@ function Tool({ item, c }) {
     <p class="call"><${Mark} state=${item.status} bare /> ${command ? html`<code>${cut(oneLine(title), 300)}</code>` : html`<span>${cut(oneLine(title), 300)}</span>`}${facts.map(f => html` <span class="quiet">${f}</span>`)}</p>
     ${c.error && html`<p class="failure">${clean(c.error)}</p>`}
     ${diffs?.map(d => html`<${Diff} change=${d} />`)}
-    ${(command && (command.length > 300 || command.includes('\n')) || input !== undefined && input !== null && !empty(input)) && html`<details><summary>${command ? 'Command' : 'Input'}</summary><pre tabindex="0">${literal(command || inputText(input))}</pre>${c.cwd && html`<p class="quiet">in ${oneLine(c.cwd)}</p>`}</details>`}
+    ${(command && (command.length > 300 || command.includes('\n')) || input !== undefined && input !== null && !empty(input)) && html`<details><summary>${command ? 'Command' : 'Input'}</summary><pre tabindex="0">${literal(command || valueText(input).slice(0, mostShown))}</pre>${c.cwd && html`<p class="quiet">in ${oneLine(c.cwd)}</p>`}</details>`}
     ${output && html`<${Output} item=${item} />`}
     ${partsOf(c).map(text => html`<details><summary>Result</summary><${Long} text=${text} /></details>`)}
   </div>`
 }
 
-const empty = v => typeof v === 'object' && Object.keys(v).length === 0
-const inputText = v => typeof v === 'string' ? v : JSON.stringify(v, null, 2).slice(0, mostShown)
+const empty = v => typeof v === 'object' && !(v instanceof Number) && Object.keys(v).length === 0
+// valueText is a value of any type as it is read: a text as it is, all else as JSON.
+const valueText = v => typeof v === 'string' ? v : stringify(v, 2)
 
 // partsOf returns the texts in the content of a tool call that has no output.
 const partsOf = c => Array.isArray(c.content) && !c.output ? c.content.map(p => p?.content?.text ?? p?.text).filter(t => typeof t === 'string' && t) : []
@@ -143,9 +146,9 @@ function Output({ item }) {
 
 function Permission({ item, c }) {
   const outcome = outcomeOf(item, c)
-  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'pending' ? '?' : item.status === 'completed' ? '✓' : '✗'}</span> ${clean(c.title || c.message)} <span class="quiet">${outcome}</span></p>
+  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'pending' ? '?' : item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
     ${c.subject?.command && html`<pre class="command" tabindex="0">${literal(c.subject.command)}</pre>`}
-    ${c.answer !== undefined && html`<pre tabindex="0">${clean(typeof c.answer === 'string' ? c.answer : JSON.stringify(c.answer, null, 2))}</pre>`}`
+    ${c.answer !== undefined && html`<pre tabindex="0">${clean(valueText(c.answer))}</pre>`}`
 }
 
 function outcomeOf(item, c) {
@@ -158,7 +161,7 @@ function outcomeOf(item, c) {
 
 const Notice = ({ c }) => html`<p class=${c.severity === 'error' ? 'failure' : 'notice'}>${clean(c.message)}</p>`
 const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message)} <span class="quiet">${clean(c.kind)}</span></p>`
-const Extension = ({ c }) => html`<details><summary class="quiet">${oneLine(c.native_kind || c.type)}</summary><pre tabindex="0">${clean(JSON.stringify(c.payload ?? c, null, 2)).slice(0, mostShown)}</pre></details>`
+const Extension = ({ c }) => html`<details><summary class="quiet">${oneLine(c.native_kind || c.type)}</summary><pre tabindex="0">${clean(stringify(c.payload ?? c, 2)).slice(0, mostShown)}</pre></details>`
 const Unknown = Extension
 
 const kinds = {
@@ -166,7 +169,7 @@ const kinds = {
   file_change: Tool, permission_request: Permission, question: Permission, notice: Notice, error: Failed, extension: Extension,
 }
 
-const verbs = { completed: 'Done', interrupted: 'Interrupted', failed: 'Failed' }
+const verbs = { completed: 'Done', early: 'Stopped early', interrupted: 'Interrupted', failed: 'Failed' }
 
 function End({ end }) {
   const took = end.started_at && end.completed_at ? span(Date.parse(end.completed_at) - Date.parse(end.first_started_at || end.started_at)) : ''
@@ -175,8 +178,10 @@ function End({ end }) {
     took, end.attempt > 1 ? `attempt ${end.attempt}` : '', u ? `${count(u.total_tokens)} tokens` : '', u?.cost ? money(u.cost) : '',
     u?.context_size ? `context ${Math.round(100 * (u.context_used || 0) / u.context_size)} %` : '',
   ].filter(Boolean)
-  return html`<div class="end" data-state=${end.state}>
-    <${Mark} state=${end.state} bare /> <strong>${verbs[end.state] || end.state}</strong>${end.state === 'interrupted' && end.reason ? `: ${clean(end.reason)}` : ''}${' '}
+  const state = endOf(end)
+  const why = state === 'early' ? end.stop_reason : state === 'interrupted' ? end.reason : ''
+  return html`<div class="end" data-state=${state}>
+    <${Mark} state=${state} bare /> <strong>${verbs[state] || state}</strong>${why ? `: ${clean(why)}` : ''}${' '}
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
     ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}

@@ -1,6 +1,8 @@
 // Markdown as nodes: marked finds the tokens, and each becomes an element with text nodes.
-// HTML stays text. A text that is too large, too deep or not readable is shown as plain text.
-import { Lexer } from '../vendor/marked.js'
+// Every word is on the page: HTML, definitions of links, the language of a block of code,
+// titles of links and cells without a column are shown as they were written, and each line
+// break is one. A text that is too large, too deep or not readable is shown as plain text.
+import { Lexer, Tokenizer } from '../vendor/marked.js'
 import { html } from './html.js'
 import { clean } from './text.js'
 
@@ -11,11 +13,12 @@ const maxNodes = 5000
 
 const schemes = new Set(['http:', 'https:', 'mailto:'])
 
-// safeLink returns an address that may be opened, or ''.
+// safeLink returns an address that may be opened, or ''. In https://a.example@b.example
+// the host is b.example: people read the user as the host, so it is none.
 export function safeLink(href) {
   try {
     const url = new URL(clean(href).trim())
-    return schemes.has(url.protocol) ? url.href : ''
+    return schemes.has(url.protocol) && !url.username && !url.password ? url.href : ''
   } catch {
     return '' // a relative address would lead to this server
   }
@@ -40,6 +43,26 @@ function cells(source) {
   return n
 }
 
+// cellsOf returns the cells of a row, as marked does, which keeps those that have a column.
+function cellsOf(row) {
+  const cells = row.trim().replace(/\\[^]|\|/g, m => m === '|' ? '\n' : m).split('\n')
+  if (!cells[0].trim()) cells.shift()
+  if (cells.length > 0 && !cells.at(-1).trim()) cells.pop()
+  return cells.map(c => c.trim().replace(/\\\|/g, '|'))
+}
+
+class Whole extends Tokenizer {
+  table(src) {
+    const t = super.table(src)
+    if (!t) return t
+    const lines = t.raw.replace(/^\n+/, '').split('\n').slice(2)
+    for (const [i, row] of t.rows.entries()) {
+      for (const text of cellsOf(lines[i]).slice(t.header.length)) row.push({ text, tokens: this.lexer.inline(text) })
+    }
+    return t
+  }
+}
+
 const prose = source => source.length <= maxText && source.split(/\s+/).every(word => word.length <= maxWord) && cells(source) <= maxNodes
 
 // markdown returns nodes for a text.
@@ -48,7 +71,7 @@ export function markdown(text) {
   if (!prose(source)) return plain(source)
   try {
     const draw = new Drawing()
-    return draw.blocks(new Lexer({ gfm: true, breaks: false }).lex(source), 0)
+    return draw.blocks(new Lexer({ gfm: true, breaks: true, tokenizer: new Whole() }).lex(source), 0)
   } catch {
     return plain(source)
   }
@@ -71,7 +94,7 @@ class Drawing {
       case 'heading': return html`<div class="h" role="heading" aria-level=${Math.min(6, t.depth + 2)} data-level=${t.depth}>${this.inline(t.tokens, depth + 1)}</div>`
       case 'paragraph': return html`<p>${this.inline(t.tokens, depth + 1)}</p>`
       case 'text': return t.tokens ? this.inline(t.tokens, depth + 1) : decoded(t)
-      case 'code': return html`<pre class="code" tabindex="0"><code>${t.text}</code></pre>`
+      case 'code': return html`${t.lang ? html`<p class="quiet">${t.lang}</p>` : null}<pre class="code" tabindex="0"><code>${t.text}</code></pre>`
       case 'blockquote': return html`<blockquote>${this.blocks(t.tokens, depth + 1)}</blockquote>`
       case 'hr': return html`<hr />`
       case 'list': {
@@ -84,7 +107,7 @@ class Drawing {
         <thead><tr>${t.header.map(c => html`<th scope="col">${this.inline(c.tokens, depth + 1)}</th>`)}</tr></thead>
         <tbody>${t.rows.map(r => html`<tr>${r.map(c => html`<td>${this.inline(c.tokens, depth + 1)}</td>`)}</tr>`)}</tbody></table></div>`
     }
-    return html`<p>${t.raw}</p>` // HTML, link definitions, and unknown tokens of a later version of marked
+    return html`<p class="plain">${t.raw}</p>` // HTML, link definitions, and unknown tokens of a later version of marked
   }
 
   inline(tokens, depth) {
@@ -100,13 +123,16 @@ class Drawing {
         case 'codespan': return html`<code>${t.text}</code>`
         case 'br': return html`<br />`
         case 'checkbox': return null
-        case 'link': return link(t.href, this.inline(t.tokens, depth + 1))
-        case 'image': return html`<span class="image">🖼 ${link(t.href, t.text || t.href)}</span>` // nothing is loaded from elsewhere
+        case 'link': return safeLink(t.href) ? [link(t.href, this.inline(t.tokens, depth + 1)), title(t)] : t.raw
+        case 'image': return safeLink(t.href) ? html`<span class="image">🖼 ${link(t.href, t.text || t.href)}${title(t)}</span>` : t.raw // nothing is loaded from elsewhere
       }
       return t.raw
     })
   }
 }
+
+// title returns the title of a link. That of a reference is where it is defined.
+const title = t => t.title && t.raw.endsWith(')') ? ` "${t.title}"` : null
 
 const entities = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00a0' }
 

@@ -3,6 +3,7 @@ import { html, useState } from './html.js'
 import { may, limited } from './session.js'
 import { threads, groups, loaded, failed, more, full, loadMore, unseen, isClosing, undoClose } from './threads.js'
 import { NewThread } from './new_thread.js'
+import { Restarts } from './restarts.js'
 import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
@@ -38,6 +39,7 @@ export function Overview() {
     scrollTo(0, 0)
   }
   return html`<div class="page overview">
+    <${Restarts} />
     <${Sums} ...${g} />
     <div class="tools">
       <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => { setFilter(e.target.value); setSkip(0) }} /></label>
@@ -74,7 +76,7 @@ const Group = ({ name, rows }) => rows.length ? html`<section><h2>${name} <span 
 const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
 
 // looks returns the state that a card shows.
-export const looks = s => s.status === 'idle' && s.interrupted ? 'interrupted' : s.status
+export const looks = s => s.status !== 'idle' ? s.status : s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : s.status
 
 // doing says in one line what a thread is doing.
 function doing(s) {
@@ -84,6 +86,7 @@ function doing(s) {
   if (s.status === 'failed' && s.error) return s.error.message
   if (s.progress && s.status === 'working') return s.progress
   if (s.interrupted && s.reason) return s.reason
+  if (looks(s) === 'early') return `${s.stop_reason}: ${s.text}`
   return s.text
 }
 

@@ -12,8 +12,8 @@ document.addEventListener('visibilitychange', () => { now.value = Date.now() })
 export const Since = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${span(now.value - Date.parse(at))}</time>`
 export const At = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`
 
-const marks = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', closed: '·', interrupted: '■', queued: '…', pending: '?', declined: '✗', cancelled: '·', deleted: '·' }
-const said = { idle: 'done', in_progress: 'running', active: 'working' }
+const marks = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', closed: '·', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', cancelled: '·', deleted: '·' }
+const said = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working' }
 
 // Mark shows a state as a sign and a word, so that nobody needs to see the colour.
 export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>

@@ -77,12 +77,3 @@ listen(events => {
 
 // respond answers a question: {option_id}, {answer} or {outcome: 'cancelled'}.
 export const respond = (item, answer) => change('item/respond', { item_id: item.item_id, ...answer })
-
-// widens says in words what an option allows beyond this once.
-export function widens(kind) {
-  switch (kind) {
-    case 'allow_always': return 'From now on the agent does this without asking. The agent decides what counts as the same, and for how long.'
-    case 'reject_always': return 'From now on the agent does not ask for this again. The agent decides what counts as the same, and for how long.'
-  }
-  return kind?.endsWith('_always') ? 'This holds from now on, not only this time.' : ''
-}

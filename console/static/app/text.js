@@ -7,10 +7,10 @@ const sequences = /(?:\u001b\[|\u009b)[ -?]{0,64}[@-~]?|(?:\u001b[\]PX^_]|[\u009
 // Control characters, and characters that change the order of text. Joiners, variation
 // selectors and the soft hyphen stay: scripts and emoji need them.
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
-// An emoji, which may consist of several joined ones, or a character that is invisible or
-// looks like a space.
-const hidden = /\p{Extended_Pictographic}(?:[\ufe0e\ufe0f]|\p{Emoji_Modifier})*(?:\u200d\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})*)*|[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}|\p{Z}/gu
-const emoji = /^\p{Extended_Pictographic}/u
+// An emoji, which may consist of several joined symbols, or a character that is invisible or
+// looks like a space, as U+2800 does.
+const hidden = /(?!\u2800)\p{So}[\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]*(?:\u200d(?!\u2800)\p{So}[\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]*)*|[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}|\p{Z}|\u2800/gu
+const emoji = /^(?!\u2800)\p{So}/u
 
 // clean removes escape sequences, and control characters except tab and newline.
 export function clean(text) {
@@ -115,3 +115,10 @@ export function words(error) {
   const text = cut(oneLine(error?.message || error || 'unknown'), 300)
   return /[.!?…]$/.test(text) ? text : text + '.'
 }
+
+// stopsEarly reports whether a completed turn with this stop reason was cut short, as the
+// server judges it (turns/stop_reason.go).
+export const stopsEarly = reason => !['', 'end_turn', 'completed', 'stop', 'stop_sequence'].includes(reason ?? '')
+
+// endOf is the state of an ended turn as it is shown.
+export const endOf = turn => turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state

@@ -266,7 +266,7 @@ export class Timeline {
     Object.assign(t, rest, { updated_seq: seq })
     if (method === 'turn/queued') t.state = 'queued'
     if (method === 'turn/started') {
-      Object.assign(t, { state: 'active', progress: 'running', progress_message: '', waits_for: undefined, retry_at: undefined, completed_at: undefined, error: undefined, usage: undefined, reason: undefined, undelivered_item_ids: undefined })
+      Object.assign(t, { state: 'active', progress: 'running', progress_message: '', waits_for: undefined, retry_at: undefined, completed_at: undefined, error: undefined, usage: undefined, reason: undefined, stop_reason: undefined, undelivered_item_ids: undefined })
       t.started_at ||= timestamp
       this.unend(t)
     }

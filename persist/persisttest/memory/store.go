@@ -43,10 +43,17 @@ func New(now func() time.Time) *Store {
 		),
 	}
 	s.rows.add(turns.RuntimeTable.Name, &record{"id": int64(1)})
-	s.w = persist.NewWriter(s, now, persist.Head{LogID: "log_memory", First: 1}, nil, 0)
+	s.w = persist.NewWriter(s, now, persist.Head{LogID: "log_memory", First: 1}, nil, persist.Keys{})
 	s.Reads = persist.NewReads(s, now)
 	s.Appender = persist.NewAppender(committer{s.w}, s.tail, persist.Observer{})
 	return s
+}
+
+// KeepKeys sets how many idempotency keys are kept, and how many of one requester.
+func (s *Store) KeepKeys(all, each int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w.KeepKeys, s.w.KeepKeysEach = all, each
 }
 
 // Tail is where committed events are published.
@@ -136,12 +143,32 @@ func (s *Store) Page(_ context.Context, q notify.Query) (p notify.Page, err erro
 				p.More = true
 				break
 			}
+			if q.Parts && len(e.Params) > q.MaxBytes {
+				p.Events = append(p.Events, notify.Event{Seq: e.Seq, Method: e.Method, Time: e.Time, ThreadID: e.ThreadID})
+				p.Scanned, p.More = e.Seq, e.Seq < p.Latest
+				break
+			}
 			bytes += len(e.Params)
 			p.Events = append(p.Events, notify.Event{Seq: e.Seq, Method: e.Method, Time: e.Time, Params: e.Params})
 		}
 		p.Scanned = e.Seq
 	}
 	return p, nil
+}
+
+// Part implements notify.Log.
+func (s *Store) Part(_ context.Context, seq int64, offset int, summary bool, b []byte) (n, size int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seq < s.first || seq >= s.first+int64(len(s.log)) {
+		return 0, 0, &notify.ExpiredError{After: seq - 1, First: s.first}
+	}
+	e := &s.log[seq-s.first]
+	params := e.Params
+	if summary {
+		params = notify.AppendSummary(nil, e.Method, params)
+	}
+	return copy(b, params[min(offset, len(params)):]), len(params), nil
 }
 
 // hides reports whether a page with collapse leaves the event out.
@@ -151,7 +178,13 @@ func (t tx) hides(e *notify.Event) bool {
 }
 
 // Position implements turns.Reader.
-func (s *Store) Position(context.Context) (turns.Position, error) { return s.w.Head().Position(), nil }
+func (s *Store) Position(context.Context) (at turns.Position, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at.LogID = s.w.Head().LogID
+	at.First, at.Latest, err = tx{s.rows, s}.Ends()
+	return at, err
+}
 
 // Counts implements turns.Reader.
 func (s *Store) Counts(ctx context.Context) (n turns.Counts, err error) {

@@ -25,6 +25,6 @@ func TestStorePassesTheSuite(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		return persisttest.Harness{Store: s, Tail: s.Tail(), SetNow: at}
+		return persisttest.Harness{Store: s, Tail: s.Tail(), SetNow: at, KeepKeys: s.KeepKeys}
 	})
 }

@@ -62,6 +62,10 @@ func (p *play) initialize() error {
 		"clientCapabilities": map[string]any{
 			"fs": map[string]any{"readTextFile": false, "writeTextFile": false}, "terminal": false,
 			"elicitation": map[string]any{"form": map[string]any{}, "url": map[string]any{}},
+			"_meta": map[string]any{
+				"terminal_output_delta": true,
+				"jetbrains":             map[string]any{"air": map[string]any{"version": 1, "capabilities": []string{"sessionFailure"}}},
+			},
 		},
 	}, &p.agent)
 }

@@ -6,6 +6,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ type Result struct {
 	Runs   bool // a turn of the thread goes on
 }
 
-// Run shows the conversation until the person quits.
+// Run shows the conversation until the person quits or ctx ends, which is no error. It
+// must own the terminal.
 func Run(ctx context.Context, o Options) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &program{
@@ -48,8 +50,11 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		p.work.Wait()
 	}()
 	p.push(o.Thread)
-	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ))
+	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(screen.Input(o.In)), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 	_, err := p.tea.Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = nil
+	}
 	_, _ = io.WriteString(o.Out, restoreScroll)
 	top, closed := p.top(), p.closeLast()
 	return Result{Thread: top.thread, Runs: top.page.Runs() && !closed}, err

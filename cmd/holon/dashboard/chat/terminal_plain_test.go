@@ -1,10 +1,40 @@
 package chat_test
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
 )
+
+// A terminal whose session ends, or whose connection is lost, is as it was before.
+func TestAClosedTerminalIsRestored(t *testing.T) {
+	w := newWorld(t)
+	for _, command := range []string{"chat", "top"} {
+		pid := filepath.Join(t.TempDir(), "pid")
+		term := terminaltest.Start(t, 120, 24, w.env, "sh", "-c", `echo $$ > "$1.new"; mv "$1.new" "$1"; exec "$2" "$3"`, "sh", pid, w.holon, command)
+		term.Await(command+" is on the alternate screen", func(string) bool { return term.Alternate() })
+		text, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(number, syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		term.AwaitEnd()
+		if term.Alternate() {
+			t.Errorf("%s leaves the alternate screen behind:\n%s", command, term.Screen())
+		}
+	}
+}
 
 // Lines are chosen by the environment too: by people, and for terminals that can do no
 // more.

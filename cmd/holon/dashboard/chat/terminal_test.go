@@ -83,7 +83,9 @@ func TestAConversationOnATerminal(t *testing.T) {
 		t.Errorf("bold is not bold:\n%q", term.Colours())
 	}
 
-	term.Paste("/progress reading\n/ask Run the tests?\n/sleep 3600000\n")
+	term.PasteBare("/progress reading\n/ask Run the tests?\n")
+	term.AwaitText("> /progress reading", "  /ask Run the tests?", "idle")
+	term.Paste("/sleep 3600000\n")
 	term.AwaitText("> /progress reading", "  /ask Run the tests?", "idle")
 	term.Keys("Enter")
 	term.AwaitText("The agent asks", "? Run the tests?", "1 Allow  [y]", "? waits for you", "Enter steers the turn")

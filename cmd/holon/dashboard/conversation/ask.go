@@ -3,13 +3,13 @@ package conversation
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	wording "github.com/seed82539d15/holon/question"
 )
 
 // Ask is an open question on another page than that of its thread. It looks and is
@@ -22,6 +22,7 @@ type Ask struct {
 	subject json.RawMessage // what it is about, as it was read
 	line    editor
 	alive   time.Time // its keys are dead until then
+	why     string    // why the last key did not answer
 }
 
 // ReadAsk returns the question of an answer to item/read.
@@ -61,6 +62,7 @@ func (a *Ask) TakeSubject(now time.Time, result json.RawMessage, err error) {
 	case r.Item.ItemID != a.Subject():
 	case !bytes.Equal(a.subject, r.Item.Content):
 		a.q.subject, a.q.unread, a.subject = r.Item.item(), false, r.Item.Content
+		a.q.subject.raw = r.Item.Content
 		a.alive = now.Add(deadFor)
 	}
 }
@@ -75,7 +77,7 @@ func (a *Ask) dead(now time.Time) bool {
 }
 
 // reading tells whether what it is about is still being read.
-func (a *Ask) reading() bool { return a.Subject() != "" && a.q.subject == nil && !a.q.unread }
+func (a *Ask) reading() bool { return a.q.reading() }
 
 // Reading is said of a key for a question that is not on the screen yet.
 const Reading = "One moment: reading the question."
@@ -102,6 +104,9 @@ func (a *Ask) TakeOver(other *Ask) {
 	}
 }
 
+// Why says why the last key that chose an option did not answer, "" if it did.
+func (a *Ask) Why() string { return a.why }
+
 // Typed tells whether the answer is typed.
 func (a *Ask) Typed() bool { return a.q.typed() }
 
@@ -119,7 +124,12 @@ func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok
 	case a.dead(now):
 		return answer, false
 	case !a.Typed():
-		return a.q.choose(a.q.pick(key.String(), key.Text))
+		choice := a.q.pick(key.String(), key.Text)
+		if a.why = a.q.holds(choice); a.why != "" {
+			a.why += " Enter opens the thread, which shows all."
+			return answer, false
+		}
+		return a.q.choose(choice)
 	case key.String() != "enter":
 		if !a.line.key(key.String()) && key.Text != "" {
 			a.line.insert(key.Text)
@@ -157,10 +167,12 @@ func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, heig
 	}
 	lines = p.about(a.q, cwd)
 	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
-		more := fmt.Sprintf("… %s, Enter opens the thread", screen.Plural(len(lines)-room+1, "more line"))
-		lines = append(lines[:room-1], styles.Dim.Paint(screen.Widest(width, "  "+more, more, "… Enter opens the thread")))
-	} else if len(lines) > room {
-		lines = lines[:room]
+		a.q.see(0, room-1, len(lines))
+		more := wording.More(len(lines)-room+1) + ", Enter opens the thread"
+		lines = append(lines[:room-1:room-1], styles.Dim.Paint(screen.Widest(width, "  "+more, more, "… Enter opens the thread")))
+	} else {
+		a.q.see(0, min(room, len(lines)), len(lines))
+		lines = lines[:min(room, len(lines))]
 	}
 	y += len(lines)
 	return append(lines, answers...), x, y

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	wording "github.com/seed82539d15/holon/question"
 )
 
 // deadFor is how long the keys of a question do nothing after it has appeared or
@@ -32,6 +34,23 @@ type question struct {
 	why     string     // what was wrong with the last answer
 	over    string     // why nobody can answer any more, "": it is open
 	line    string     // the typed answer that is on its way
+
+	raw       json.RawMessage // the content
+	truncated bool            // it is not all of it
+	made      *wording.Words
+	from      wordsOf // what they are made of
+	drawn     []string
+	drawnAt   int // the width
+	rows      int // how many there are …
+	seen      int // … of which so many have been on the screen, from the first on
+	whole     bool
+}
+
+// wordsOf is what the words of a question are made of, besides itself.
+type wordsOf struct {
+	subject *item
+	unread  bool
+	cwd     string
 }
 
 // asks are the open questions, the oldest first. The first one is shown.
@@ -63,9 +82,7 @@ func (a *asks) put(now time.Time, it *item) {
 	i := slices.IndexFunc(a.open, func(q *question) bool { return q.id == it.id })
 	if i >= 0 {
 		q := a.open[i]
-		before, _ := json.Marshal(q.content)
-		after, _ := json.Marshal(it.content)
-		if string(before) == string(after) {
+		if bytes.Equal(q.raw, it.raw) {
 			return
 		}
 		a.open[i] = newQuestion(it)
@@ -83,7 +100,7 @@ func (a *asks) put(now time.Time, it *item) {
 }
 
 func newQuestion(it *item) *question {
-	q := &question{id: it.id, turn: it.turn, seq: it.updated, content: it.content}
+	q := &question{id: it.id, turn: it.turn, seq: it.updated, content: it.content, raw: it.raw, truncated: it.truncated}
 	if q.content.Type == "question" && q.content.URL == "" {
 		q.form = form.New(q.content.Schema)
 	}
@@ -165,17 +182,58 @@ func (a *asks) find(id string) *question {
 	return nil
 }
 
-// optionOf is the index of the option that a verb (allow, reject) means: once is
-// preferred to always; -1 = none.
+// optionOf is the index of the option that a verb (allow, reject) means; -1 = none.
 func (q *question) optionOf(verb string) int {
-	for _, prefix := range []string{verb + "_once", verb} {
-		for i, option := range q.content.Options {
-			if strings.HasPrefix(option.Kind, prefix) {
-				return i
-			}
-		}
+	kinds := make([]string, len(q.content.Options))
+	for i, o := range q.content.Options {
+		kinds[i] = o.Kind
 	}
-	return -1
+	return wording.Choose(kinds, verb)
+}
+
+// reading tells whether what the question is about is still being read.
+func (q *question) reading() bool {
+	return q.content.Subject.ItemID != "" && q.subject == nil && !q.unread
+}
+
+// words are the question in words, made again only if more of it is known. What has been
+// seen of it counts no more then.
+func (q *question) words(cwd string) wording.Words {
+	from := wordsOf{q.subject, q.unread, cwd}
+	if q.made != nil && q.from == from {
+		return *q.made
+	}
+	a := wording.Asked{Content: q.raw, Cwd: cwd, Unread: q.unread, Truncated: q.truncated}
+	if q.subject != nil {
+		a.Subject, a.Truncated = q.subject.raw, a.Truncated || q.subject.truncated
+	}
+	words := wording.Of(a)
+	q.made, q.from, q.drawn = &words, from, nil
+	q.seen, q.rows, q.whole = 0, 0, false
+	return words
+}
+
+// see notes that the rows from top to end of all its rows are on the screen.
+func (q *question) see(top, end, all int) {
+	if q.rows != all { // broken into rows anew
+		q.seen, q.rows = 0, all
+	}
+	if top <= q.seen {
+		q.seen = max(q.seen, end)
+	}
+	q.whole = q.whole || q.seen >= all
+}
+
+// holds says why an option is not taken: it allows what was not shown yet; "" = it is taken.
+func (q *question) holds(i int) string {
+	switch {
+	case i < 0 || i >= len(q.content.Options) || !wording.Allows(q.content.Options[i].Kind):
+	case q.reading():
+		return Reading
+	case !q.whole:
+		return "Not allowed yet: " + wording.More(max(1, q.rows-q.seen)) + "."
+	}
+	return ""
 }
 
 // typed tells whether the answer is typed, as opposed to chosen.
@@ -235,25 +293,22 @@ func (q *question) take(line string) (answer screen.Respond, ready bool) {
 	return answer, true
 }
 
-// widensShort is Widens for a window with little room.
+// widensShort is widensLong for a window with little room.
 func widensShort(kind string) string {
-	if strings.HasSuffix(kind, "_always") {
+	switch {
+	case strings.HasSuffix(kind, "_always"):
 		return "from now on, without asking"
+	case !wording.Once(kind):
+		return "perhaps not only this once"
 	}
 	return ""
 }
 
-// Widens says in words what an option allows or forbids beyond this one time, "" for
+// widensLong says in words what an option allows or forbids beyond this one time, "" for
 // nothing.
-func Widens(kind string) string {
-	switch kind {
-	case "allow_always":
-		return "and from now on the agent does this without asking; the agent decides what counts as the same, and for how long"
-	case "reject_always":
-		return "and from now on the agent does not ask for this again; the agent decides what counts as the same, and for how long"
-	}
-	if strings.HasSuffix(kind, "_always") {
-		return "this holds from now on, not only this time"
+func widensLong(kind string) string {
+	if more := wording.Widens(kind); more != "" {
+		return "and " + more
 	}
 	return ""
 }

@@ -88,7 +88,21 @@ func TestAQuestionShowsWhatItIsAboutAboveItsOptions(t *testing.T) {
 	p.open()
 	p.item("q1", "t1", "pending", permission("Run a command", object{"subject": object{"item_id": "c1"}}))
 	p.later(time.Second)
-	p.shows("in /home/ada/other", "$ rm -r build", "2 Always allow", "from now on the agent does this without asking")
+	p.shows("? run rm -r build", "in /home/ada/other", "> Run a command", "2 Always allow", "from now on the agent does this without asking")
+}
+
+// An option of a kind of the agent's own may hold for longer, and says so at every size.
+func TestAnOptionOfAKindOfItsOwnIsMarked(t *testing.T) {
+	for _, c := range []struct {
+		w, h int
+		says string
+	}{{120, 40, "only the agent knows what this allows, and for how long"}, {40, 11, "perhaps not only this once"}, {40, 10, "(perhaps for longer)"}} {
+		p := newPage(t, c.w, c.h).open()
+		p.item("q1", "t1", "pending", permission("Run a command", object{"subject": object{"command": "ls"}, "options": []object{
+			{"option_id": "a", "name": "Yes", "kind": "allow_once"}, {"option_id": "b", "name": "Keep", "kind": "allow_persistent"}, {"option_id": "c", "name": "No", "kind": "reject_once"}}}))
+		p.later(time.Second)
+		p.shows("2 Keep", c.says)
+	}
 }
 
 // A shell executes what is between the beginning and the end of an escape sequence.
@@ -98,7 +112,7 @@ func TestWhatIsApprovedHidesNothing(t *testing.T) {
 	p.started("t1")
 	p.item("c1", "t1", "in_progress", object{"type": "file_change", "changes": []object{{"path": "a.sh", "operation": "create", "new_text": "#!/bin/sh\n" + hidden}}})
 	p.item("q1", "t1", "pending", permission("May I run "+hidden, object{"subject": object{"command": hidden, "item_id": "c1"}}))
-	p.shows("? May I run echo x␛]0;rm -rf ~;␇ done", "$ echo x␛]0;rm -rf ~;␇ done", "+ echo x␛]0;rm -rf ~;␇ done")
+	p.shows("? run echo x␛]0;rm -rf ~;␇ done", "> May I run echo x␛]0;rm -rf ~;␇ done", "+ echo x␛]0;rm -rf ~;␇ done")
 }
 
 func TestAQuestionThatCameBeforeThePageIsShown(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	wording "github.com/seed82539d15/holon/question"
 )
 
 // questionBox draws the shown question in at most room rows: what it is about, above the
@@ -38,24 +39,27 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 		answers, y = answers[first:first+most-2], y-first
 	}
 	about := p.about(q, d.m.thread.Summary.Cwd)
-	window := most - 1 - len(answers)
+	window, all := most-1-len(answers), len(about)
 	v.subjectMost, v.subjectPage = 0, window
 	hidden := len(about) - window
 	switch {
 	case hidden <= 0:
 		v.subjectTop, hidden = 0, 0
+		q.see(0, all, all)
 	case window >= 3:
 		hidden++
 		v.subjectMost = hidden
 		v.subjectTop = min(v.subjectTop, hidden)
 		shown := window - 1
 		v.subjectPage = shown
+		q.see(v.subjectTop, v.subjectTop+shown, all)
 		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(d.moreOf(hidden)))
 		hidden = 0
 	default:
 		v.subjectMost = hidden
 		v.subjectTop = min(v.subjectTop, hidden)
-		about = about[v.subjectTop : v.subjectTop+window]
+		q.see(v.subjectTop, v.subjectTop+window, all)
+		about = about[v.subjectTop : v.subjectTop+window : v.subjectTop+window]
 	}
 	rows = append([]string{d.questionRule(p, hidden)}, about...)
 	y += len(rows)
@@ -64,9 +68,9 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 
 func (d drawing) moreOf(hidden int) string {
 	if d.m.focus == onQuestion {
-		return fmt.Sprintf("  … %d more lines: PgDn, PgUp", hidden)
+		return "  " + wording.More(hidden) + ": PgDn, PgUp"
 	}
-	return fmt.Sprintf("  … %d more lines: a, then PgDn", hidden)
+	return "  " + wording.More(hidden) + ": a, then PgDn"
 }
 
 // scrollSubject scrolls what the question is about by as much as is visible of it, so that

@@ -44,6 +44,7 @@ type childRow struct {
 		Since       time.Time `json:"since"`
 		TurnID      string    `json:"turn_id"`
 		Interrupted bool      `json:"interrupted"`
+		StopReason  string    `json:"stop_reason"`
 	} `json:"summary"`
 }
 
@@ -59,7 +60,7 @@ func (c childRow) row() turnRow {
 	case s.Interrupted:
 		row.State = "interrupted"
 	case s.TurnID != "":
-		row.State = "completed"
+		row.State, row.StopReason = "completed", s.StopReason
 	}
 	return row
 }

@@ -225,15 +225,12 @@ func (p *painter) reasoning(r *rows, e *entry) {
 
 func (p *painter) asked(r *rows, it *item) {
 	s := p.styles
-	title := it.content.Title
-	if it.content.Type == "question" {
-		title = it.content.Message
-	}
+	title := screen.Clean(it.content.Phrase)
 	if it.status == "pending" {
-		r.head(s.Waiting, "?", screen.OneLine(title), "· waits for your answer below")
+		r.head(s.Waiting, "?", title, "· waits for your answer below")
 		return
 	}
-	r.head(s.Dim, "?", screen.OneLine(title), "")
+	r.head(s.Dim, "?", title, "")
 	answer := answered(it)
 	if by := screen.OneLine(it.content.ResolvedBy); by != "" && by != "client" {
 		answer += " (by " + by + ")"
@@ -290,9 +287,10 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 	reason := screen.OneLine(t.Reason)
 	switch t.State {
 	case "completed":
-		r.head(s.Done, "✓", s.Dim.Paint("completed"+more), "")
-		if t.StopReason != "" && t.StopReason != "end_turn" && t.StopReason != "completed" {
-			r.add(s.Dim, "it stopped because of "+strings.ReplaceAll(screen.OneLine(t.StopReason), "_", " "))
+		if t.stoppedEarly() {
+			r.wrapped(s.Waiting, "■", screen.Style{}, "stopped early"+more+": "+screen.OneLine(t.StopReason))
+		} else {
+			r.head(s.Done, "✓", s.Dim.Paint("completed"+more), "")
 		}
 	case "interrupted":
 		if reason != "" {
@@ -370,6 +368,8 @@ func (p *painter) child(r *rows, t turnRow) {
 		style, state = s.Dim, "has not begun"
 	case t.State == "closed":
 		style, state = s.Dim, "closed"
+	case t.stoppedEarly():
+		style, state = s.Waiting, "stopped early: "+screen.OneLine(t.StopReason)
 	case t.State == "completed":
 		style, state = s.Done, "completed"
 	case t.State == "failed":

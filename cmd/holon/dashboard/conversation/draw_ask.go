@@ -5,72 +5,59 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	wording "github.com/seed82539d15/holon/question"
 )
 
-// about is what the question is about: its text, command, directory and diff, in the
-// order in which they count where there is little room. threadCwd is the directory of its
-// thread.
+// about is what the question is about, in the order in which it counts where there is little
+// room. threadCwd is the directory of its thread.
 func (p *painter) about(q *question, threadCwd string) []string {
-	c, s := q.content, p.styles
-	r := &rows{p: p}
-	title := c.Title
-	if c.Type == "question" {
-		title = c.Message
+	words := q.words(threadCwd)
+	if q.drawn != nil && q.drawnAt == p.width {
+		return q.drawn
 	}
-	r.wrapped(s.Waiting, "?", s.Strong, orNothing(screen.Clean(title)))
-	said := map[string]bool{screen.OneLine(title): true}
-	if c.URL != "" {
-		r.list = append(r.list, indent(screen.Wrap("open "+screen.OneLine(c.URL), p.text()))...)
-	}
-	command, cwd := c.Subject.Command, c.Subject.Cwd
-	if q.subject != nil {
-		if command == "" {
-			command = q.subject.content.Command
+	s := p.styles
+	var out []string
+	for i, row := range unjoined(screen.Clean(words.Phrase), min(p.text(), widestProse)) {
+		if i == 0 {
+			out = append(out, s.Waiting.Paint("?")+" "+s.Strong.Paint(row))
+			continue
 		}
-		if cwd == "" {
-			cwd = q.subject.content.Cwd
+		out = append(out, "  "+s.Strong.Paint(row))
+	}
+	for i, line := range words.Lines {
+		sign, style := wording.Sign(line.Kind, i > 0 && words.Lines[i-1].Kind == line.Kind), screen.Style{}
+		switch line.Kind {
+		case wording.Command:
+			style = s.Strong
+		case wording.Added:
+			style = s.Added
+		case wording.Removed:
+			style = s.Removed
+		case wording.Same, wording.Gap:
+			style = s.Dim
+		case wording.Note:
+			style = s.Failed
 		}
-	}
-	if cwd == "" {
-		cwd = threadCwd
-	}
-	if command != "" {
-		for i, line := range screen.Wrap(screen.Clean(command), p.text()-2) {
-			sign := "  "
-			if i == 0 {
-				sign = s.Working.Paint("$") + " "
+		for j, row := range unjoined(screen.Clean(line.Text), p.text()-screen.Width(sign)) {
+			if j > 0 && sign != "" {
+				sign = "╎ " // it goes on
 			}
-			r.list = append(r.list, "  "+sign+s.Strong.Paint(line))
+			out = append(out, "  "+style.Paint(sign+row))
 		}
 	}
-	if cwd != "" && c.Type == "permission_request" {
-		r.list = append(r.list, indent(screen.Wrap("in "+screen.OneLine(cwd), p.text()))...)
+	if q.reading() {
+		out = append(out, "  "+s.Dim.Paint("(reading what it is about …)"))
 	}
-	if d := screen.Clean(c.Description); d != "" && !said[screen.OneLine(d)] {
-		r.list = append(r.list, indent(screen.Wrap(d, min(p.text(), widestProse)))...)
-	}
-	p.subjectOf(r, q)
-	return r.list
+	q.drawn, q.drawnAt = out, p.width
+	return out
 }
 
-// subjectOf draws the item that the question is about.
-func (p *painter) subjectOf(r *rows, q *question) {
-	it := q.subject
-	switch {
-	case it == nil && q.unread:
-		r.add(p.styles.Failed, "(what it is about cannot be read)")
-	case it == nil && q.content.Subject.ItemID != "":
-		r.add(p.styles.Dim, "(reading what it is about …)")
-	case it == nil:
-	case len(it.diffs) > 0:
-		inner := &rows{p: &painter{styles: p.styles, width: p.width - 2, now: p.now, cwd: p.cwd}}
-		inner.p.diffs(inner, it.diffs, mostLines)
-		r.list = append(r.list, indent(inner.list)...)
-	default:
-		if input := inputOf(it.content); input != "" && it.content.Command == "" {
-			r.list = append(r.list, indent(screen.Wrap("with "+input, p.text()))...)
-		}
+// unjoined breaks a line into rows so that no run of blanks is lost at the end of one.
+func unjoined(text string, width int) []string {
+	if !strings.Contains(text, "  ") {
+		return screen.Wrap(text, width)
 	}
+	return screen.Chop(text, width)
 }
 
 func indent(lines []string) (out []string) {
@@ -91,7 +78,7 @@ type answering struct {
 // answersIn draws the answers, with shorter words for what an option widens if room rows
 // are not enough.
 func (p *painter) answersIn(q *question, how answering, room int) (out []string, x, y int) {
-	for _, widens := range []func(string) string{Widens, widensShort, nil} {
+	for _, widens := range []func(string) string{widensLong, widensShort, nil} {
 		if out, x, y = p.answers(q, how, widens); len(out) <= room {
 			break
 		}
@@ -123,10 +110,14 @@ func (p *painter) answers(q *question, how answering, widens func(kind string) s
 		if how.focused && how.marks && i == q.choice {
 			sign = "▸ "
 		}
-		if widens == nil && strings.HasSuffix(option.Kind, "_always") {
+		switch {
+		case widens != nil:
+		case strings.HasSuffix(option.Kind, "_always"):
 			key = " (from now on)" + key
+		case !wording.Once(option.Kind):
+			key = " (perhaps for longer)" + key
 		}
-		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.OneLine(option.Name)), p.width-len(key)) + key
+		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.Clean(wording.OneLine(option.Name))), p.width-len(key)) + key
 		switch {
 		case how.dead:
 			line = s.Dim.Paint(line)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	wording "github.com/seed82539d15/holon/question"
 )
 
 func (p *painter) tool(r *rows, e *entry) {
@@ -61,7 +62,7 @@ func (p *painter) unfolded(r *rows, it *item, lines []string) {
 	}
 	for i, line := range lines {
 		if i == mostLines {
-			r.add(s.Dim, fmt.Sprintf("│ … %d more lines", len(lines)-mostLines))
+			r.add(s.Dim, "│ "+wording.More(len(lines)-mostLines))
 			break
 		}
 		for _, row := range screen.Wrap(line, p.text()-2) {
@@ -147,13 +148,13 @@ func (p *painter) diffs(r *rows, diffs []diff, most int) {
 		r.list = append(r.list, screen.Fit(line, p.width))
 		for i, change := range d.lines {
 			if i == most {
-				r.add(s.Dim, fmt.Sprintf("… %d more lines", len(d.lines)-most+d.more))
+				r.add(s.Dim, wording.More(len(d.lines)-most+d.more))
 				break
 			}
 			p.diffLine(r, change)
 		}
 		if len(d.lines) <= most && d.more > 0 {
-			r.add(s.Dim, fmt.Sprintf("… %d more lines", d.more))
+			r.add(s.Dim, wording.More(d.more))
 		}
 	}
 }
@@ -166,7 +167,9 @@ func (p *painter) diffLine(r *rows, line diffLine) {
 	case '-':
 		r.add(p.styles.Removed, "- "+text)
 	case '~':
-		r.add(p.styles.Dim, "⋯")
+		r.add(p.styles.Dim, "⋯ "+text)
+	case '!':
+		r.add(p.styles.Dim, "! "+text)
 	default:
 		r.add(p.styles.Dim, "  "+text)
 	}

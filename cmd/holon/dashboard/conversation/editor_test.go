@@ -123,9 +123,9 @@ func TestDiffsCountAndShowWhatDiffers(t *testing.T) {
 		{nil, text("a\nb"), 2, 0, "+a|+b"},
 		{text("a\nb"), nil, 0, 2, "-a|-b"},
 		{text(""), text("a"), 1, 0, "+a"},
-		{text("a"), text("a"), 0, 0, " a"},
-		{text("1\n2\n3\n4\n5\n6\n7\n8\n9"), text("1\n2\n3\nX\n5\n6\n7\n8\nY"), 2, 2, " 2| 3|-4|+X| 5| 6| 7| 8|-9|+Y"},
-		{text("1\n2\n3\n4\n5\n6\n7\n8\n9\n10"), text("X\n2\n3\n4\n5\n6\n7\n8\n9\nY"), 2, 2, "-1|+X| 2| 3|~| 8| 9|-10|+Y"},
+		{text("a"), text("a"), 0, 0, ""},
+		{text("1\n2\n3\n4\n5\n6\n7\n8\n9"), text("1\n2\n3\nX\n5\n6\n7\n8\nY"), 2, 2, " 1| 2| 3|-4|+X| 5| 6| 7| 8|-9|+Y"},
+		{text("1\n2\n3\n4\n5\n6\n7\n8\n9\n10"), text("X\n2\n3\n4\n5\n6\n7\n8\n9\nY"), 2, 2, "-1|+X| 2| 3| 4|~2 equal lines| 7| 8| 9|-10|+Y"},
 	}
 	for _, tc := range cases {
 		d := compare("x", tc.before, tc.after)

@@ -88,6 +88,7 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 	}
 	for i, q := range in.m.asks.open {
 		if q.content.Subject.ItemID == it.id && e != nil {
+			e.item.raw = row.Content
 			q.subject = e.item
 			if i == 0 {
 				in.m.asks.touched(now)

@@ -129,18 +129,6 @@ type errorOf string
 
 func (e errorOf) Error() string { return string(e) }
 
-// Colours are allowed behind the renderer of Markdown, so those of an agent must be gone
-// before it.
-func TestAnAgentCannotColourItsMarkdown(t *testing.T) {
-	for _, text := range []string{"\x1b[45mred\x1b[m", "a `\x1b[45mcode` b", "```\n\x1b[45mcode\n```", "- \x1b[8mhidden"} {
-		for _, row := range renderMarkdown(text, 60, true) {
-			if strings.Contains(row, "45m") || strings.Contains(row, "[8m") {
-				t.Errorf("%q becomes %q", text, row)
-			}
-		}
-	}
-}
-
 func TestWithoutColourThereAreNoColours(t *testing.T) {
 	p := newPage(t, 80, 40)
 	p.m = New(Options{Thread: thread, Write: true, Styles: screen.NewStyles(false)})

@@ -22,6 +22,9 @@ type item struct {
 	body      body
 	diffs     []diff
 	truncated bool
+	// raw is the content of a question, or of what a question may be about, until that ends:
+	// a person who decides needs all of it.
+	raw json.RawMessage
 }
 
 // itemRow is an item as lists and reads give it.
@@ -59,6 +62,9 @@ func (it *item) asks() bool {
 // take reads a whole content.
 func (it *item) take(raw json.RawMessage) {
 	c := timeline.ReadContent(raw)
+	if it.raw = nil; it.open() && c.Acts() {
+		it.raw = raw
+	}
 	switch c.Type {
 	case "user_message", "agent_message":
 		it.body.set(c.MessageText(), it.open())
@@ -88,7 +94,7 @@ func (it *item) take(raw json.RawMessage) {
 
 // bytes is about how much memory the item takes.
 func (it *item) bytes() int {
-	n := 512 + len(it.body.text) + len(it.content.Input) + len(it.content.Message) + len(it.content.Command)
+	n := 512 + len(it.raw) + len(it.body.text) + len(it.content.Input) + len(it.content.Message) + len(it.content.Command)
 	for _, d := range it.diffs {
 		for _, line := range d.lines {
 			n += len(line.text) + 24

@@ -189,6 +189,10 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	default:
 		choice = q.pick(name, text)
 	}
+	if why := q.holds(choice); why != "" {
+		h.m.status = why + " PgDn shows them. All at once: holon respond " + screen.OneLine(q.id)
+		return nil
+	}
 	if answer, ok := q.choose(choice); ok {
 		q.sent = true
 		return []screen.Action{answer}

@@ -332,6 +332,7 @@ func (in intake) read(id string) []screen.Action {
 // reread takes an item that was read: for the timeline, and as the subject of questions.
 func (in intake) reread(now time.Time, row itemRow) {
 	it := row.item()
+	it.raw = row.Content // a question may be about it
 	if e := in.m.history.item(row.ItemID); e != nil && it.updated >= e.item.updated {
 		e.item = it
 		in.m.history.changed(e)
@@ -353,7 +354,7 @@ func (in intake) subjects() (out []screen.Action) {
 		if id == "" || q.subject != nil {
 			continue
 		}
-		if e := in.m.history.item(id); e != nil {
+		if e := in.m.history.item(id); e != nil && e.item.raw != nil {
 			q.subject = e.item
 			continue
 		}

@@ -178,4 +178,8 @@ func TestEndsAreSaidInWords(t *testing.T) {
 	p.event("turn/failed", object{"turn_id": "t1", "attempt": 1, "error": object{"kind": "agent_failed", "message": "the model is overloaded"}, "lineage": lineage(1)})
 	p.shows("→ not answered, it is no longer asked", "failed: the model is overloaded")
 	p.hides("cancelled", "agent_failed")
+	p.started("t2")
+	p.event("turn/completed", object{"turn_id": "t2", "attempt": 1, "state": "completed", "stop_reason": "refusal", "lineage": lineage(1)})
+	p.shows("■ stopped early: refusal")
+	p.hides("✓")
 }

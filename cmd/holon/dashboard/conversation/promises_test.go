@@ -39,6 +39,20 @@ func TestMarkdownEndsAt32kB(t *testing.T) {
 	}
 }
 
+// A message that says that it is plain is shown as it is.
+func TestAPlainMessageIsShownAsItIs(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	plain := said("__init__.py <main>\n  - one\n\n\n  two")
+	plain["format"] = "plain"
+	p.item("i1", "t1", "completed", plain)
+	p.shows("◆ __init__.py <main>", "    - one", "    two")
+	p.item("i2", "t1", "completed", said("__init__.py"))
+	p.shows("◆ \x1b[1minit\x1b[m.py")
+	if n := len(p.m.marks.rows); n != 1 {
+		t.Errorf("%d messages were rendered", n)
+	}
+}
+
 // A message that still grows is shown as it is: rendering it at each delta would cost
 // more than it helps.
 func TestAnOpenMessageIsPlain(t *testing.T) {
@@ -84,7 +98,7 @@ func TestEveryLineOfAQuestionCanBeRead(t *testing.T) {
 			p.keys("<pgdown>")
 			read += p.text()
 		}
-		for _, part := range append(strings.Fields(strings.ReplaceAll(description, "point ", "point_")), "$ go test ./...", "in /home/ada/elsewhere") {
+		for _, part := range append(strings.Fields(strings.ReplaceAll(description, "point ", "point_")), "? run go test ./...", "in /home/ada/elsewhere") {
 			if part = strings.ReplaceAll(part, "_", " "); !strings.Contains(read, part) {
 				t.Errorf("in %v %q is never shown", size, part)
 			}
@@ -92,4 +106,38 @@ func TestEveryLineOfAQuestionCanBeRead(t *testing.T) {
 		p.keys("<pgup>", "<pgdown>")
 		p.shows("point 29")
 	}
+}
+
+// What allows is not taken before every row of the question was on the screen, from the first
+// to the last; what rejects is.
+func TestNothingIsAllowedBeforeAllOfItWasOnTheScreen(t *testing.T) {
+	asks := func() *page {
+		p := newPage(t, 80, 24).open()
+		p.started("t1")
+		p.item("f1", "t1", "in_progress", object{"type": "file_change", "changes": []object{{"path": "/x", "operation": "add", "new_text": strings.Repeat("evil\n", 5000) + "the end\n"}}})
+		p.item("q1", "t1", "pending", permission("Edit", object{"subject": object{"item_id": "f1"}}))
+		p.later(time.Second)
+		p.keys("<esc>", "a")
+		p.did()
+		return p
+	}
+	p := asks()
+	p.shows("± write outside of its directory: /x (+5001 −0)", "more lines: PgDn")
+	for _, key := range []string{"y", "1", "2", "<enter>"} {
+		p.keys(key)
+		p.wants()
+		p.shows("Not allowed yet: … 4,9", "All at once: holon respond")
+	}
+	p.text()
+	for i := 0; !strings.Contains(p.text(), "the end"); i++ {
+		if i == 1000 {
+			t.Fatal("the end is never shown")
+		}
+		p.keys("<pgdown>")
+	}
+	p.keys("y")
+	p.wants(screen.Respond{Item: "q1", Option: "once"})
+	p = asks()
+	p.keys("n")
+	p.wants(screen.Respond{Item: "q1", Option: "no"})
 }

@@ -67,6 +67,12 @@ func TestScreens(t *testing.T) {
 			p.keys("<esc>", "a")
 			p.later(time.Second)
 			p.golden(name("answering"))
+			if size[1] == 10 { // what it is about has no room
+				p.keys("y")
+				p.shows("Not allowed yet: … ")
+				p.wants()
+				p.keys("<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>")
+			}
 			p.keys("y")
 			p.wants(screen.Respond{Item: "i8", Option: "once"})
 			p.send(screen.Done{Action: screen.Respond{Item: "i8", Option: "once"}})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/notify"
+	rules "github.com/seed82539d15/holon/turns"
 )
 
 // turnRow is a turn as lists give it, as far as the page shows it. Events of turns
@@ -47,6 +48,11 @@ type turnRow struct {
 
 func (t turnRow) ended() bool {
 	return t.State == "completed" || t.State == "interrupted" || t.State == "failed"
+}
+
+// stoppedEarly reports whether it has completed without coming to its own end.
+func (t turnRow) stoppedEarly() bool {
+	return t.State == "completed" && rules.StopsEarly(t.StopReason)
 }
 
 // took is how long an ended turn ran.

@@ -276,7 +276,7 @@ func (d drawing) down(i, offset, most int) (lines []string, full bool) {
 // rowsOf are the rows of a block, drawn anew only if it has changed.
 func (d drawing) rowsOf(e *entry) []string {
 	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
-	var markdown []string
+	var rendered []string
 	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if e.end != nil {
 		last := d.m.turns.last()
@@ -287,7 +287,7 @@ func (d drawing) rowsOf(e *entry) []string {
 		case "plan":
 			as.newest = d.m.history.newestPlan(e)
 		case "agent_message":
-			if markdown = d.markdownOf(p, e); markdown != nil {
+			if rendered = d.markdownOf(p, e); rendered != nil {
 				as.rendered = 1
 			}
 		}
@@ -295,7 +295,7 @@ func (d drawing) rowsOf(e *entry) []string {
 	if e.drawn != nil && e.drawnAs == as && e.child == nil {
 		return e.drawn
 	}
-	e.drawn, e.drawnAs = p.entry(e, markdown, as.newest), as
+	e.drawn, e.drawnAs = p.entry(e, rendered, as.newest), as
 	if e.child != nil && !e.child.row.ended() && !e.child.row.StartedAt.IsZero() {
 		d.redrawIn(p.now, screen.SpanChanges(p.now.Sub(e.child.row.StartedAt)))
 	}
@@ -303,10 +303,11 @@ func (d drawing) rowsOf(e *entry) []string {
 	return e.drawn
 }
 
-// markdownOf are the rendered rows of a completed message, nil if there are none yet.
+// markdownOf are the rendered rows of a completed message, nil if there are none yet, or
+// its text is no Markdown.
 func (d drawing) markdownOf(p *painter, e *entry) []string {
 	it := e.item
-	if it.status != "completed" || len(it.body.text) > markdownText || it.body.after > 0 || len(it.body.text) == 0 {
+	if it.status != "completed" || it.content.Format == "plain" || len(it.body.text) > markdownText || it.body.after > 0 || len(it.body.text) == 0 {
 		return nil
 	}
 	return d.m.marks.want(renderKey{it.id, e.version, min(p.text(), widestProse)}, string(it.body.text))

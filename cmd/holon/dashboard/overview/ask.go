@@ -159,6 +159,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return say(early)
 	}
 	answer, ok := a.ask.Key(now, key)
+	if why := a.ask.Why(); !ok && why != "" {
+		return say(why)
+	}
 	if !ok {
 		return nil
 	}

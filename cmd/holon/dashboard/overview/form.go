@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
@@ -35,7 +36,9 @@ type form struct {
 	prompt textarea.Model
 	field  int
 	sent   bool
-	frozen time.Time // until when rows stay after the key that sent it
+	// nameless is true if the directory of the terminal has a name that cannot be sent.
+	nameless bool
+	frozen   time.Time // until when rows stay after the key that sent it
 }
 
 // openForm opens the form as it was left, or an empty one.
@@ -49,7 +52,9 @@ func (m *Model) openForm() []screen.Action {
 
 func newForm(cwd string) *form {
 	f := &form{agents: []string{""}, cwd: newInput(4096), prompt: textarea.New()}
-	f.cwd.SetValue(cwd)
+	if f.nameless = !utf8.ValidString(cwd); !f.nameless { // the field would leave out what is no text
+		f.cwd.SetValue(cwd)
+	}
 	f.prompt.Prompt, f.prompt.ShowLineNumbers, f.prompt.EndOfBufferCharacter = "", false, ' '
 	f.prompt.CharLimit = 0 // paste and formKey see to it
 	f.prompt.SetVirtualCursor(false)
@@ -99,6 +104,9 @@ func (f *form) update(msg tea.Msg) {
 	}
 }
 
+// notUTF8 is said of a name of which a field would take a part only.
+const notUTF8 = "That name is not UTF-8: another directory could have what is left of it."
+
 // maxLines is how many lines a prompt can have: the text area cuts what has more.
 const maxLines = 10_000
 
@@ -107,6 +115,8 @@ func (f *form) paste(msg tea.PasteMsg) []screen.Action {
 	msg.Content = strings.ReplaceAll(strings.ReplaceAll(msg.Content, "\r\n", "\n"), "\r", "\n")
 	prompt := f.prompt.Value() + msg.Content
 	switch {
+	case f.field == fieldDirectory && strings.ContainsRune(msg.Content, utf8.RuneError): // also a byte that is not UTF-8
+		return say(notUTF8)
 	case f.field == fieldDirectory && !fits(f.cwd, msg.Content):
 		return say("That is too long for a directory.")
 	case f.field == fieldPrompt && len(prompt) > conversation.MaxTyped:
@@ -140,6 +150,9 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 	if f.field == fieldPrompt && key.Text != "" && f.prompt.Length() >= conversation.MaxTyped {
 		return say("The text is as long as it can be here.")
 	}
+	if f.field == fieldDirectory && strings.ContainsRune(key.Text, utf8.RuneError) {
+		return say(notUTF8)
+	}
 	if f.field != fieldAgent {
 		f.update(key)
 		return nil
@@ -162,6 +175,9 @@ func (f *form) send() []screen.Action {
 	case text == "":
 		f.focus(fieldPrompt)
 		return say("Type what the agent should do.")
+	case f.nameless && strings.TrimSpace(f.cwd.Value()) == "":
+		f.focus(fieldDirectory)
+		return say("The name of the directory you are in is not UTF-8. Type another one.")
 	}
 	f.sent = true
 	return []screen.Action{screen.StartThread{Agent: f.agents[f.agent], Cwd: strings.TrimSpace(f.cwd.Value()), Text: text}}

@@ -36,6 +36,7 @@ var allKeys = []screen.Key{
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
+	{Name: "R  D", Does: "retry all turns that ended with a restart, dismiss them"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
@@ -56,7 +57,7 @@ var allKeys = []screen.Key{
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
 	{Name: "✓", Does: "done"},
-	{Name: "!  ■", Does: "failed, interrupted"},
+	{Name: "!  ■", Does: "failed, interrupted or stopped early"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread writes in the same directory"},
 }
@@ -127,6 +128,10 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return []screen.Action{screen.Next{}}
 	case "u":
 		return keep(m)
+	case "R", "D":
+		var actions []screen.Action
+		m.sure, actions = m.ended.command(now, key.String())
+		return actions
 	}
 	if t := m.list.current(); t != nil {
 		return threadCommand(m, now, t, key)

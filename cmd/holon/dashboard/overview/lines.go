@@ -24,6 +24,9 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 		return append(screen.Fill(m.help.Lines(m.styles, allKeys, width, height-1), width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
+	if lost := m.ended.line(now, width); lost != "" {
+		lines = append(lines, m.styles.Failed.Paint(screen.Pad(lost, width)))
+	}
 	if kept := m.list.kept(width); kept != "" && !m.filter.open {
 		lines = append(lines, m.styles.Notice.Paint(screen.Pad(kept, width)))
 	}

@@ -45,7 +45,8 @@ type Model struct {
 	closing closing
 	today   Today
 	lost    time.Time // when the connection was lost, so that what is shown is of then
-	away    []string  // threads that the person has not looked at since they changed
+	ended   Lost
+	away    []string // threads that the person has not looked at since they changed
 
 	filter filterLine
 	form   *form        // of a new thread; nil: not open
@@ -122,6 +123,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		actions = append(actions, m.listed(now, msg)...)
 	case Today:
 		m.today = msg
+	case Lost:
+		m.ended = msg
 	case tea.KeyPressMsg:
 		m.frozen = now.Add(settle)
 		actions = append(actions, m.key(now, msg)...)
@@ -183,6 +186,10 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			return ended(now, msg)
 		case callSubject:
 			m.gotSubject(now, action, msg)
+		}
+	case screen.DismissLost:
+		if msg.Err == nil {
+			m.ended = Lost{}
 		}
 	case screen.StartThread:
 		form := cmp.Or(m.form, m.draft) // it may have been left meanwhile

@@ -158,6 +158,7 @@ func TestAnswerOfAQuestion(t *testing.T) {
 		t.Errorf("a key before the end of the dead time gives %v", got)
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
+	text(m, noon.Add(deadTime), 80, 24)
 	if got := press(m, noon.Add(deadTime), "9", "2", "1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("the answer is %v, want %v once", got, want)
 	}
@@ -358,6 +359,28 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	}
 	if n := strings.Count(got, "■"); n != 2 {
 		t.Errorf("%d threads are marked as interrupted, want one, twice:\n%s", n, got)
+	}
+}
+
+// A turn that the model has refused has completed, but nobody is to take it for done.
+func TestAThreadThatStoppedEarlyIsNotDone(t *testing.T) {
+	threads := five()
+	for i := range threads {
+		threads[i].Summary.StopReason = "max\ttokens" // only that of a thread that rests counts
+	}
+	threads[0].Summary.SeenSeq, threads[3].Summary.SeenSeq = 50, 79
+	m := loaded(threads...)
+	m.Select(threads[3].ID)
+	got := text(m, noon, 120, 24)
+	for _, want := range []string{
+		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early: max tokens…", "Stopped early 20 min ago: max tokens; last: Found 4 words",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "■"); n != 2 {
+		t.Errorf("%d threads have the mark, want one, twice:\n%s", n, got)
 	}
 }
 
@@ -640,7 +663,7 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 		t.Errorf("a key right after the change has come gives %v", got)
 	}
 	shown := text(m, later.Add(deadTime), 80, 24)
-	for _, part := range []string{"in /home/me/src/holon", "± modify a.go (+40 −0)", "+ one more", "more lines, Enter opens the thread", "Needs you (1)", "1 Allow  [y]", "from now on", "3 Reject  [n]"} {
+	for _, part := range []string{"in /home/me/src/holon", "± edit a.go (+40 −0)", "+ one more", "more lines, Enter opens the thread", "Needs you (1)", "1 Allow  [y]", "from now on", "3 Reject  [n]"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is missing:\n%s", part, shown)
 		}
@@ -650,9 +673,12 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 	}
 	for _, size := range [][2]int{{40, 10}, {30, 8}, {200, 60}} {
 		shown := text(m, later.Add(deadTime), size[0], size[1])
-		if !strings.Contains(shown, "Edit a.go") || !strings.Contains(shown, "1 Allow") || !strings.Contains(shown, "3 Reject") {
+		if !strings.Contains(shown, "? edit a.go") || !strings.Contains(shown, "1 Allow") || !strings.Contains(shown, "3 Reject") {
 			t.Errorf("in %v:\n%s", size, shown)
 		}
+	}
+	if got := press(m, later.Add(deadTime), "y"); answers(got) || !strings.Contains(fmt.Sprint(got), "Enter opens the thread, which shows all") {
+		t.Errorf("what is not all shown is allowed by %v", got)
 	}
 	// It changes while the finger is on its way.
 	changed := five()[0]
@@ -664,6 +690,7 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 	if got := press(m, later.Add(deadTime-1), "y"); answers(got) {
 		t.Errorf("a key right after the change became another one gives %v", got)
 	}
+	text(m, later.Add(deadTime), 80, 24)
 	if got := press(m, later.Add(deadTime), "y"); !reflect.DeepEqual(got, []screen.Action{screen.Respond{Item: "item_a", Option: "yes"}}) {
 		t.Errorf("y gives %v", got)
 	}

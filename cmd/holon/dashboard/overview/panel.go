@@ -104,6 +104,8 @@ func (t *Thread) status(now time.Time) string {
 	switch {
 	case word == "" && t.interrupted():
 		word = "Interrupted"
+	case word == "" && t.stoppedEarly():
+		word = "Stopped early"
 	case word == "":
 		word = "Done"
 	}

@@ -43,7 +43,8 @@ type Summary struct {
 	Spent        *Spent     `json:"spent"`
 	Error        *Failure   `json:"error"`
 	Interrupted  bool       `json:"interrupted"`
-	Reason       string     `json:"reason"` // why it was interrupted
+	Reason       string     `json:"reason"`      // why it was interrupted
+	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
 	Git          *GitStatus `json:"git"`
@@ -108,7 +109,7 @@ type GitStatus struct {
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress, &s.Reason}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress, &s.Reason, &s.StopReason}
 	for i := range s.Waiting {
 		texts = append(texts, &s.Waiting[i].Title)
 	}
@@ -166,6 +167,12 @@ func (t *Thread) since() time.Time {
 // interrupted reports whether the thread rests because its turn was interrupted.
 func (t *Thread) interrupted() bool {
 	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.Interrupted
+}
+
+// stoppedEarly reports whether the thread rests because its turn completed but stopped
+// early.
+func (t *Thread) stoppedEarly() bool {
+	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.StopReason != ""
 }
 
 // ending is the state of the turn that ended last, "" while the thread does not rest.
@@ -227,16 +234,21 @@ func (t *Thread) now() string {
 		return "interrupted: " + t.outcome()
 	case t.interrupted():
 		return strings.TrimSuffix("interrupted; "+t.outcome(), "; ")
+	case t.stoppedEarly():
+		return "stopped early: " + t.outcome()
 	}
 	return s.Text
 }
 
 // outcome is now where the status is said already.
 func (t *Thread) outcome() string {
-	if !t.interrupted() {
+	parts := []string{t.Summary.Reason}
+	switch {
+	case t.stoppedEarly():
+		parts[0] = t.Summary.StopReason
+	case !t.interrupted():
 		return t.now()
 	}
-	parts := []string{t.Summary.Reason}
 	if t.Summary.Text != "" {
 		parts = append(parts, "last: "+t.Summary.Text)
 	}
@@ -255,7 +267,7 @@ func (t *Thread) sign() string {
 	case statusClosed:
 		return "-"
 	}
-	if t.interrupted() {
+	if t.interrupted() || t.stoppedEarly() {
 		return "■"
 	}
 	return "✓"

@@ -68,8 +68,11 @@ func happened(t *Thread, now time.Time) string {
 	case statusClosed:
 		what = "closed"
 	}
-	if t.interrupted() {
+	switch {
+	case t.interrupted():
 		what = "was interrupted"
+	case t.stoppedEarly():
+		what = "stopped early"
 	}
 	text := t.title() + ": " + what
 	if since := t.since(); !since.IsZero() && t.group() != working {

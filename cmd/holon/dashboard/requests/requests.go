@@ -6,6 +6,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/restarts"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // patience is how long a request may take with all its attempts.
@@ -41,6 +45,10 @@ type Requests struct {
 // the server has answered.
 func (r Requests) Do(ctx context.Context, action screen.Action) (done screen.Done, ok bool) {
 	done.Action = action
+	if again, ok := action.(screen.RetryLost); ok {
+		done.Result, done.Err = r.retryLost(ctx, again.Lost)
+		return done, true
+	}
 	method, params := r.request(action)
 	if method == "" {
 		return done, false
@@ -58,7 +66,34 @@ func (r Requests) Do(ctx context.Context, action screen.Action) (done screen.Don
 		}
 	}
 	done.Err = r.call(ctx, method, params, &done.Result)
+	if _, ok := action.(screen.DismissLost); ok && restarts.Known(done.Err) {
+		done.Err = nil
+	}
 	return done, true
+}
+
+// retryLost retries turns one after the other. Its result is a screen.Retried; it fails if
+// none could be retried.
+func (r Requests) retryLost(ctx context.Context, lost restarts.Lost) (json.RawMessage, error) {
+	var done screen.Retried
+	var first error
+	lost.Retry(ctx, func(_ *turns.Turn, params map[string]any) error {
+		one, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		err := r.call(one, "turn/retry", params, new(json.RawMessage))
+		if err == nil {
+			done.Again++
+			return nil
+		}
+		if done.Refused++; first == nil {
+			first, done.Why = err, screen.Words(err)
+		}
+		return err
+	})
+	if done.Again == 0 && first != nil {
+		return nil, first
+	}
+	return json.Marshal(done)
 }
 
 // request is the method and the params of an action, "" if it is no request.
@@ -87,6 +122,11 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 		return "turn/retry", map[string]any{"turn_id": a.Turn}
 	case screen.Close:
 		return "thread/close", map[string]any{"thread_id": a.Thread}
+	case screen.DismissLost:
+		if r.Consumer == "" {
+			return "", nil
+		}
+		return a.Lost.Dismissal(r.Consumer)
 	case screen.Seen:
 		if r.Consumer == "" {
 			return "", nil
@@ -126,16 +166,22 @@ func (r Requests) call(ctx context.Context, method string, params any, result *j
 // Consumer is the name under which the server keeps what the owner of this connection
 // has seen, "" if the server does not say who that is.
 func Consumer(ctx context.Context, server Caller) string {
-	var hello struct {
-		Token *struct {
-			Name string `json:"name"`
-		} `json:"token"`
-	}
+	var hello Hello
 	if server.Call(ctx, "initialize", nil, &hello) != nil {
 		return ""
 	}
-	if hello.Token != nil && hello.Token.Name != "" {
-		return "seen:" + hello.Token.Name
-	}
-	return "seen:owner"
+	return hello.Consumer()
+}
+
+// Hello is what initialize says of whoever sends a request.
+type Hello struct {
+	Token struct {
+		Name   string `json:"name"`
+		Parent string `json:"parent"` // of a console token: the person's own one
+	} `json:"token"`
+}
+
+// Consumer is the name under which the server keeps what the person has seen.
+func (h Hello) Consumer() string {
+	return cursors.SeenPrefix + cmp.Or(h.Token.Parent, h.Token.Name, "owner")
 }

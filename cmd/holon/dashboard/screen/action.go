@@ -3,6 +3,7 @@ package screen
 import (
 	"encoding/json"
 
+	"github.com/seed82539d15/holon/cmd/holon/restarts"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -30,6 +31,10 @@ type (
 	Interrupt struct{ Turn string }
 	Retry     struct{ Turn string }
 	Close     struct{ Thread string }
+	// RetryLost retries the turns that ended with a restart. Its result is a Retried.
+	RetryLost struct{ Lost restarts.Lost }
+	// DismissLost says that the person knows of them.
+	DismissLost struct{ Lost restarts.Lost }
 	// Seen says that a thread was looked at up to a seq.
 	Seen struct {
 		Thread string
@@ -76,6 +81,8 @@ func (Steer) action()       {}
 func (Interrupt) action()   {}
 func (Retry) action()       {}
 func (Close) action()       {}
+func (RetryLost) action()   {}
+func (DismissLost) action() {}
 func (Seen) action()        {}
 func (Call) action()        {}
 func (Open) action()        {}
@@ -97,6 +104,13 @@ type (
 		Action Action
 		Result json.RawMessage
 		Err    error
+	}
+	// Retried is the result of RetryLost: how many turns are tried again, how many were
+	// refused, and the first error.
+	Retried struct {
+		Again   int    `json:"again"`
+		Refused int    `json:"refused"`
+		Why     string `json:"why,omitzero"`
 	}
 	// Connection says that the connection to the server was lost or is back.
 	Connection struct{ State client.State }

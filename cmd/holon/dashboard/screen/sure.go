@@ -1,6 +1,10 @@
 package screen
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/restarts"
+)
 
 // Sure is what stops work and waits for y. Any other key lets it be, and does nothing
 // else.
@@ -28,6 +32,16 @@ func SureClose(title string, do func(now time.Time) []Action) *Sure {
 		Keys:     []Key{{Name: "y", Does: "close"}, {Name: "any other key", Does: "keep"}},
 		let:      StaysOpen(title),
 		do:       do,
+	}
+}
+
+// SureRetryLost asks whether to retry the turns that ended with a restart.
+func SureRetryLost(lost restarts.Lost, now time.Time) *Sure {
+	return &Sure{
+		Question: lost.Says(now) + ". y retries all of them, any other key none.",
+		Keys:     []Key{{Name: "y", Does: "retry all"}, {Name: "any other key", Does: "do not"}},
+		let:      "Nothing was retried.",
+		do:       func(time.Time) []Action { return []Action{RetryLost{Lost: lost}} },
 	}
 }
 

@@ -49,3 +49,19 @@ func wrapLine(rows []string, line string, width int) []string {
 		}
 	}
 }
+
+// Chop breaks a cleaned line without colours into rows of at most width columns, wherever
+// they are full: every blank stays. The result has at least one row.
+func Chop(line string, width int) (rows []string) {
+	width = max(width, 2) // a wide character takes two columns
+	start, n := 0, 0
+	for i, r := range line {
+		w := timeline.RuneWidth(r)
+		if n+w > width {
+			rows = append(rows, line[start:i])
+			start, n = i, 0
+		}
+		n += w
+	}
+	return append(rows, line[start:])
+}

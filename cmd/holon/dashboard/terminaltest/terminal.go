@@ -99,6 +99,13 @@ func (term *Terminal) Paste(text string) {
 	term.tmux("paste-buffer", "-p")
 }
 
+// PasteBare pastes a text as terminals do that know no brackets.
+func (term *Terminal) PasteBare(text string) {
+	term.t.Helper()
+	term.tmux("set-buffer", "--", text)
+	term.tmux("paste-buffer")
+}
+
 // Resize changes the size of the terminal.
 func (term *Terminal) Resize(width, height int) {
 	term.t.Helper()

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// Whoever can make further tokens, or start further agents, has one share with all of
+// them: of idempotency keys, and of the requests that wait.
+func TestRequestersShareWithWhatTheyCanMake(t *testing.T) {
+	a, _, e := newFamily(t)
+	a.Children = e
+	token := func(c Credential) context.Context {
+		c.Role = operate
+		return WithCredential(context.Background(), c)
+	}
+	agent := func(thread string) context.Context {
+		return WithAgent(context.Background(), Agent{ThreadID: thread})
+	}
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		thread string
+		want   ledger.Requester
+	}{
+		"the owner":                  {context.Background(), "own", ""},
+		"a page of the owner":        {token(Credential{Name: "owner.console-1", Parent: "owner"}), "own", ""},
+		"a token":                    {token(Credential{Name: "phone"}), "own", "token:phone"},
+		"a page of the token":        {token(Credential{Name: "phone.console-1", Parent: "phone"}), "own", "token:phone"},
+		"an agent":                   {agent("own"), "own", "agent:root"},
+		"an agent below it":          {agent("child"), "child", "agent:root"},
+		"an agent at the root":       {agent("root"), "root", "agent:root"},
+		"an agent of no child":       {agent("stranger"), "stranger", "agent:stranger"},
+		"an agent from before trees": {agent("legacy"), "legacy", "agent:legacy"},
+	} {
+		e.requesters = nil
+		below := map[string]string{"own": "child", "child": "grandchild", "root": "parent"}[c.thread]
+		requests := []string{fmt.Sprintf(`turn/await {"owner_thread_id":%q}`, c.thread)}
+		if below != "" {
+			requests = append(requests, fmt.Sprintf(`turn/start {"thread_id":%q,"parent":{"thread_id":%q},"wait_seconds":1,"idempotency_key":"k",%s}`, below, c.thread, asked))
+		}
+		for _, request := range requests {
+			rep, _ := a.Call(c.ctx, request[:10], jsontext.Value(request[11:]), Call{OnConnection: true})
+			if rep.Err == nil && rep.Later != nil {
+				rep = rep.Later(c.ctx)
+			}
+			if rep.Err != nil {
+				t.Errorf("%s: %s: %v", name, request, rep.Err)
+			}
+		}
+		if want := map[bool]int{true: 1, false: 3}[below == ""]; len(e.requesters) != want {
+			t.Errorf("%s: %d shares in %v, want %d", name, len(e.requesters), requests, want)
+		}
+		for _, got := range e.requesters {
+			if got != c.want {
+				t.Errorf("%s counts as %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// stopped is the result of holon stop.
+type stopped struct {
+	Data   string    `json:"data"`
+	PID    int       `json:"pid"`
+	TookMs int64     `json:"took_ms"`
+	Paused bool      `json:"paused"` // the next start stays paused
+	Cut    []cutTurn `json:"cut"`
+}
+
+// cutTurn is a turn that ran and could not end. State is interrupted or failed; or active,
+// and then the next start retries it or ends it, as its policy says.
+type cutTurn struct {
+	TurnID   string      `json:"turn_id"`
+	ThreadID string      `json:"thread_id"`
+	Title    string      `json:"title,omitzero"`
+	State    turns.State `json:"state"`
+	retried  bool        // the stop has given its attempt up, and another one follows
+}
+
+// report says what the stop has cut. The log says it: no server can be asked any more.
+func (s *stopping) report(took time.Duration) error {
+	c := s.caller
+	r := stopped{Data: s.server.Data, PID: s.server.PID, TookMs: took.Milliseconds(), Cut: []cutTurn{}}
+	if err := r.read(s); err != nil {
+		c.note("The server has ended, but its log cannot be read: %s", timeline.OneLine(err.Error()))
+	}
+	if c.format != "text" {
+		return c.printJSON(r, c.format == "json")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "stopped: process %d on %s, after %s\n", r.PID, r.Data, timeline.Elapsed(took))
+	for _, t := range r.Cut {
+		outcome := "interrupted"
+		switch {
+		case t.retried:
+			outcome = "given up; the next start tries it again"
+		case t.State == turns.Failed:
+			outcome = "failed"
+		case !t.State.Ended():
+			outcome = "the next start tries it again, or ends it, as its retry policy says"
+		}
+		fmt.Fprintf(&b, "cut short: %s: %s\n", s.name(t.TurnID, t.ThreadID, t.Title), outcome)
+	}
+	if err := c.printText(b.String(), nil); err != nil {
+		return err
+	}
+	if r.Paused {
+		c.note("The next start stays paused. End the pause with: holon resume")
+	}
+	return nil
+}
+
+// read reads what became of the turns that ran, and of the pause.
+func (r *stopped) read(s *stopping) error {
+	view, err := sqlite.OpenView(r.Data)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	ctx := s.caller.ctx
+	runtime, err := view.Runtime(ctx)
+	if err != nil {
+		return err
+	}
+	r.Paused = runtime.Paused && !runtime.ToStop()
+	for _, seen := range slices.Concat(s.running, s.asking) {
+		t, err := view.Turn(ctx, seen.TurnID)
+		if err != nil {
+			return err
+		}
+		if t != nil && cutShort(t) {
+			r.Cut = append(r.Cut, cutTurn{TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, retried: !t.RetryAt.IsZero()})
+		}
+	}
+	return nil
+}
+
+// cutShort reports whether a turn that ran, or whose agent cannot go on with its question,
+// has ended by the stop, or has not ended. One that waits goes on after the next start.
+func cutShort(t *turns.Turn) bool {
+	if t.State.Ended() {
+		return t.Reason == turns.ServerStopping
+	}
+	return !t.WaitsForChildren() && !(t.WaitsForPerson() && t.Resumable)
+}

@@ -1,0 +1,24 @@
+package tools
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+func TestAnAgentIsToldThatATurnStoppedEarly(t *testing.T) {
+	for reason, want := range map[string]string{
+		"end_turn": "- turn_1 completed\n", "": "- turn_1 completed\n",
+		"refusal":    "- turn_1 completed, but it stopped early (refusal)\n",
+		"obey\n- me": "- turn_1 completed, but it stopped early (obey - me)\n",
+	} {
+		if got := resultsText([]turns.Result{{TurnID: "turn_1", State: turns.Completed, StopReason: reason}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	long := resultsText([]turns.Result{{TurnID: "turn_1", State: turns.Completed, StopReason: strings.Repeat("x", 1<<20)}})
+	if len(long) > 200 {
+		t.Errorf("%d bytes of a stop reason are told", len(long))
+	}
+}
