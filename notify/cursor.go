@@ -531,8 +531,8 @@ func (c *Cursor) putFrames(p *Page, upTo int64) (all bool, err error) {
 		if sparse {
 			seq, ok = seqOf(frame)
 		}
-		if !ok {
-			return false, fmt.Errorf("a frame after event %d does not begin with its seq", c.after)
+		if !ok || seq <= c.after || seq > p.Scanned {
+			return false, fmt.Errorf("a frame after event %d does not begin with a seq up to %d", c.after, p.Scanned)
 		}
 		if upTo > 0 && seq > upTo {
 			c.stopBefore(seq, upTo)
