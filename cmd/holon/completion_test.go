@@ -35,8 +35,7 @@ var typedLines = []struct {
 	{[]string{"--data", `"my data"`, "run", ""}, "--data|my data|run|", "--data|my data|run|"},
 }
 
-// TAB runs nothing of what is typed, in quotes or not, and the program gets the arguments
-// that Enter would give it.
+// TAB runs nothing of what is typed, in quotes or not, and asks the program for every line.
 func TestTheShellRunsNothingThatIsTypedAtTab(t *testing.T) {
 	for _, tc := range []struct {
 		shell string
@@ -96,6 +95,7 @@ func TestTheShellRunsNothingThatIsTypedAtTab(t *testing.T) {
 				script += tc.complete(strings.Split(strings.ReplaceAll(strings.Join(line.typed, "\x00"), "FILE", file), "\x00"))
 			}
 			cmd := exec.Command(program, append(tc.args, write("typed", script, 0o600))...)
+			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NOTES="+notes, "HOME=/home/of me")
 			out, err := cmd.CombinedOutput()
 			t.Logf("%v %s", err, out)
