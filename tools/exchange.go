@@ -23,6 +23,7 @@ type exchange struct {
 	answering bool // the next that is written is the answer
 	spoiled   bool // it is an error, or nobody waits for it
 	written   bool
+	cancelled bool // before the answer was written: nothing more is
 	delivered bool
 }
 
@@ -72,7 +73,9 @@ func (x *exchange) answers(good bool) {
 // giveUp ends the waiting of the call. An answer that is written already stays one.
 func (x *exchange) giveUp() {
 	x.mu.Lock()
-	x.spoiled = x.spoiled || !x.written
+	if !x.written {
+		x.spoiled, x.cancelled = true, true
+	}
 	x.mu.Unlock()
 	x.cancel()
 }
@@ -98,6 +101,9 @@ func (x *exchange) WriteHeader(status int) { x.w.WriteHeader(status) }
 func (x *exchange) Write(b []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.cancelled {
+		return len(b), nil
+	}
 	x.written = x.written || x.answering
 	return x.write(b)
 }
@@ -129,7 +135,7 @@ func (x *exchange) comment() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.answering || x.w.Header().Get("Content-Type") != "text/event-stream" {
+	if x.answering || x.cancelled || x.w.Header().Get("Content-Type") != "text/event-stream" {
 		return
 	}
 	if _, err := x.write([]byte(": waiting\n\n")); err == nil {

@@ -22,12 +22,35 @@ type message struct {
 	Params jsontext.Value `json:"params"`
 }
 
+// call reports whether the message is a call of a tool, which can be cancelled.
+func (m *message) call() bool { return m.Method == "tools/call" && len(m.ID) > 0 }
+
+// cancels returns the id of the request that the message cancels.
+func (m *message) cancels() (id string, ok bool) {
+	var p struct {
+		RequestID jsontext.Value `json:"requestId"`
+	}
+	if m.Method != "notifications/cancelled" || json.Unmarshal(m.Params, &p) != nil {
+		return "", false
+	}
+	return idOf(p.RequestID), true
+}
+
+// idOf is an id as it is compared: a text may be written in several ways.
+func idOf(id jsontext.Value) string {
+	var text string
+	if id.Kind() == '"' && json.Unmarshal(id, &text) == nil {
+		return "\"" + text
+	}
+	return string(bytes.TrimSpace(id))
+}
+
 // ServeHTTP answers one POST with one message. The caller has read and bounded the
 // body. The context of the request must be of an agent.
 //
 // Each POST is a session of its own to the library, so notifications/cancelled
 // never reaches the call that it is about: calls are found here, by the token and
-// the id of the request.
+// the id of the request. A cancelled call is not answered: its stream ends.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -48,16 +71,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	awaited, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	x := &exchange{w: w, control: http.NewResponseController(w), awaited: awaited, cancel: cancel}
-	switch {
-	case m.Method == "notifications/cancelled":
-		var p struct {
-			RequestID jsontext.Value `json:"requestId"`
-		}
-		if json.Unmarshal(m.Params, &p) == nil {
-			s.waiting.cancel(callOf(r, p.RequestID))
-		}
-	case m.Method == "tools/call" && len(m.ID) > 0:
-		defer s.waiting.enter(callOf(r, m.ID), x)()
+	if m.call() {
+		defer s.waiting.enter(callOf(r, idOf(m.ID)), x)()
+	} else if id, ok := m.cancels(); ok {
+		s.waiting.cancel(callOf(r, id))
 	}
 	defer x.finish()
 	s.http.ServeHTTP(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
@@ -70,9 +87,9 @@ type callID struct {
 	id     string
 }
 
-func callOf(r *http.Request, id jsontext.Value) callID {
+func callOf(r *http.Request, id string) callID {
 	agent, _ := api.AgentOf(r.Context())
-	return callID{sha256.Sum256([]byte(agent.ThreadID + "\x00" + r.Header.Get("Authorization"))), string(bytes.TrimSpace(id))}
+	return callID{sha256.Sum256([]byte(agent.ThreadID + "\x00" + r.Header.Get("Authorization"))), id}
 }
 
 // calls are the calls that run. Each has a connection of its own, and the server
@@ -102,7 +119,7 @@ func (c *calls) enter(id callID, x *exchange) (leave func()) {
 	}
 }
 
-// cancel ends the waiting of a call. It means nothing for one that is answered:
+// cancel ends the waiting of a call, which is not answered then. It means nothing for one that is answered:
 // some clients cancel every call.
 func (c *calls) cancel(id callID) {
 	c.mu.Lock()

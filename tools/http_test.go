@@ -133,8 +133,8 @@ func TestNotificationsCancelledEndsTheWaitingOfItsCall(t *testing.T) {
 	}
 	cancel("own", `7`)
 	soon(t, w.ended, "the end of the waiting")
-	if got := soon(t, answers, "the answer"); !strings.HasPrefix(got, "own ") || !strings.Contains(got, "the work goes on") {
-		t.Errorf("the answer is %s", got)
+	if got := soon(t, answers, "the end of the stream"); !strings.HasPrefix(got, "own ") || strings.Contains(got, "data:") {
+		t.Errorf("a cancelled call is answered: %s", got)
 	}
 	if soon(t, w.sent, "what follows") {
 		t.Error("a cancelled call counts as answered")
@@ -174,6 +174,9 @@ func TestCancellingCountsUntilTheAnswerIsWritten(t *testing.T) {
 		cancel("after")
 		x.finish()
 		x.finish()
+		if written := x.w.(*httptest.ResponseRecorder).Body.String(); strings.Contains(written, "the answer") != want {
+			t.Errorf("cancelled %s: written %q", when, written)
+		}
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("cancelled %s: what follows was told %v, want once %v", when, got, want)
 		}
@@ -209,6 +212,59 @@ func TestACancelledCallOnStdioEndsItsWaiting(t *testing.T) {
 	soon(t, w.ended, "the end of the waiting")
 	if err := soon(t, done, "the end of the call"); err == nil {
 		t.Error("a cancelled call has a result")
+	}
+}
+
+// A call that was cancelled is not answered (MCP, Cancellation); all else is.
+func TestACancelledCallOnStdioIsNotAnswered(t *testing.T) {
+	f := newFake(t)
+	w := awaiting(f)
+	in, client := io.Pipe()
+	out, server := io.Pipe()
+	served, answers := make(chan error, 1), make(chan string, 10)
+	go func() {
+		served <- New(Config{Caller: f}).ServeStdio(api.WithAgent(context.Background(), api.Agent{ThreadID: "own"}), in, server)
+		server.Close()
+	}()
+	go func() {
+		defer close(answers)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			answers <- lines.Text()
+		}
+	}()
+	send := func(lines ...string) {
+		for _, line := range lines {
+			if _, err := io.WriteString(client, line+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cancel := func(id string) string {
+		return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
+	}
+	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, cancel(`"early"`))
+	for _, id := range []string{`7`, `"a\u0062c"`, `"7"`} {
+		send(toolCall(id, "work_await", "{}"))
+		soon(t, w.entered, "the call")
+	}
+	send(cancel(`7`), cancel(`"abc"`), cancel(`9`))
+	for range 2 {
+		soon(t, w.ended, "the end of the waiting")
+	}
+	close(w.release)
+	for answer := ""; !strings.Contains(answer, `"id":"7"`); {
+		answer = soon(t, answers, "the answer of the call that goes on")
+		if !strings.Contains(answer, `"id":1,`) && !strings.Contains(answer, `"id":"7"`) {
+			t.Errorf("a cancelled call is answered: %s", answer)
+		}
+	}
+	client.Close()
+	if err := soon(t, served, "the end"); err != nil {
+		t.Error(err)
+	}
+	for answer := range answers {
+		t.Errorf("answered is, too: %s", answer)
 	}
 }
 
@@ -294,7 +350,7 @@ func TestWhatAgentsGetWrongInJSONIsMended(t *testing.T) {
 		t.Errorf("another directory: %s, asked %s", got, asked)
 	}
 	sent := "\ufeff{\"a\":\"\\ud83d\"}\n\n[NaN]\n\"\xff"
-	if read, err := io.ReadAll(&mendedLines{in: bufio.NewReader(iotest.OneByteReader(strings.NewReader(sent)))}); err != nil || string(read) != "{\"a\":\"�\"}\n\n[null]\n\"�" {
+	if read, err := io.ReadAll(&stdio{in: bufio.NewReader(iotest.OneByteReader(strings.NewReader(sent)))}); err != nil || string(read) != "{\"a\":\"�\"}\n\n[null]\n\"�" {
 		t.Errorf("on stdin: %q, %v", read, err)
 	}
 }
