@@ -47,7 +47,7 @@ the command once every request has been answered.`,
 				return err
 			}
 			defer c.Close()
-			return runBridge(cmd.Context(), c, g.in, g.jsonOut())
+			return runBridge(cmd.Context(), c, &framingNotice{in: g.in, note: g.note}, g.jsonOut())
 		}),
 	}
 	cmd.Flags().BoolVar(&noStart, "no-start", false, "fail if no server runs")

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/rpc/frame"
 )
 
 func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
@@ -56,6 +58,27 @@ func TestConnectTellsWhyTheServerLeft(t *testing.T) {
 	r := holon(t, t.TempDir(), `{"jsonrpc":"2.0","id":1,"method":"x"}`, "connect", "--url", server.URL)
 	if r.code != exitFailed || !strings.Contains(r.err, "server stopping [draining]") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Every library for LSP begins a message with a header.
+func TestConnectSaysWhatIsSpokenToAClientOfLSP(t *testing.T) {
+	s := startServer(t)
+	body := `{"jsonrpc":"2.0","id":1,"method":"holon/status"}`
+	message := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+	r := holon(t, s.data, message+message, "connect")
+	if strings.Count(r.err, frame.NotFramed) != 1 || strings.Count(r.out, frame.NotFramed) != 1 {
+		t.Errorf("stderr %q, stdout %q", r.err, r.out)
+	}
+	for _, tc := range []struct {
+		in    string
+		notes int
+	}{{message, 1}, {"content-length:5\n", 1}, {body + "\n" + message, 0}, {"Content", 0}, {"", 0}} {
+		notes := 0
+		f := &framingNotice{in: iotest.OneByteReader(strings.NewReader(tc.in)), note: func(string, ...any) { notes++ }}
+		if read, err := io.ReadAll(f); err != nil || string(read) != tc.in || notes != tc.notes {
+			t.Errorf("%q: %q, %v, %d notes, want %d", tc.in, read, err, notes, tc.notes)
+		}
 	}
 }
 

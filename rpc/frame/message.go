@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -56,9 +57,24 @@ func (p *Parser) Parse(frame []byte) (members []Message, batch bool) {
 	if len(frame) > 0 && frame[0] == '[' {
 		return p.batch(frame)
 	}
+	if Framed(frame) {
+		return p.frameFault(ParseError, NotFramed)
+	}
 	m := p.message(frame, true)
 	p.members = append(p.members, m)
 	return p.members, false
+}
+
+// NotFramed is what is said about a line for which Framed is true.
+const NotFramed = "JSON Lines is spoken here: each message is one line, without a header such as Content-Length"
+
+// Framed reports whether a line is the header with which the base protocol of LSP, and so
+// every library for it, begins a message. What follows it has no line end of its own: the
+// next line that can be read is after the next header.
+func Framed(line []byte) bool {
+	const header = "content-length:"
+	line = bytes.TrimLeft(line, " \t")
+	return len(line) >= len(header) && strings.EqualFold(string(line[:len(header)]), header)
 }
 
 // Forget releases the last frame, which may be large.

@@ -163,6 +163,19 @@ func TestIDsOfOneValueHaveOneKey(t *testing.T) {
 	}
 }
 
+func TestAHeaderOfLSPIsToldWhatIsSpoken(t *testing.T) {
+	for line, want := range map[string]bool{
+		"Content-Length: 52\r": true, "content-length:52": true, " CONTENT-LENGTH: x": true,
+		"Content-Length": false, "Content-Type: x": false, `"Content-Length:"`: false, "x": false,
+	} {
+		var p Parser
+		members, _ := p.Parse([]byte(line))
+		if m := members[0]; (m.Why == NotFramed) != want || want && m.Fault != ParseError {
+			t.Errorf("%q: %+v", line, m)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,2]}}`))
 	f.Add([]byte(`[{"jsonrpc":"2.0","id":"x","method":"m"},5,{}]`))
