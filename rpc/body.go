@@ -42,7 +42,7 @@ func (s *Server) bodiless(serve http.HandlerFunc) http.HandlerFunc {
 
 // uncoded serves a path whose POST takes a body, which must come as it is: a compressed one
 // would have another size than max_frame_bytes bounds.
-func (s *Server) uncoded(serve http.HandlerFunc) http.HandlerFunc {
+func uncoded(s *Server, serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && encoded(r.Header) {
 			w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 15.5.16
