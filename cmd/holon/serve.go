@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -47,7 +48,7 @@ turns end before.
 			defer done()
 			options := daemon.Options{
 				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
-				Servers:  servers.At(g.env("XDG_RUNTIME_DIR")),
+				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
 			if isTerminalFile(g.err) {
@@ -64,6 +65,16 @@ turns end before.
 	}
 	config.Bind(cmd.Flags())
 	return cmd
+}
+
+// descriptors is how many file descriptors this process may have open; 0 = not known. Go
+// has raised the limit to the hard one by now.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(limit.Cur, math.MaxInt32))
 }
 
 // killWithin is how long the end of the agents' processes may take after a

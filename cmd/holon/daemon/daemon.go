@@ -48,6 +48,9 @@ type Options struct {
 	Stderr  io.Writer       // for the log and for lines for people
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
 
+	// Descriptors is how many file descriptors the process may have open, which bounds
+	// its connections; 0 = enough for max_connections.
+	Descriptors int
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
 	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
