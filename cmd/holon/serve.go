@@ -46,8 +46,10 @@ turns end before.
 			var kill atomic.Pointer[func()]
 			stop, done := stopSignals(&kill)
 			defer done()
+			stderr := daemon.OpenStderr(g.err)
+			defer stderr.Close()
 			options := daemon.Options{
-				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
+				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: stderr, Stop: stop,
 				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
@@ -55,12 +57,18 @@ turns end before.
 				options.Welcome = g.args
 				options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
 			}
-			err = daemon.Run(cmd.Context(), options)
+			if err = daemon.Run(cmd.Context(), options); err == nil {
+				return nil
+			}
+			exit := &exitError{code: exitFailed}
 			var usage *daemon.UsageError
 			if errors.As(err, &usage) {
-				return &exitError{code: exitUsage, err: usage.Err}
+				exit.code, err = exitUsage, usage.Err
 			}
-			return err
+			// Said here: nothing may wait for the reader of stderr.
+			g.err = stderr
+			g.complain(err)
+			return exit
 		},
 	}
 	config.Bind(cmd.Flags())
