@@ -121,12 +121,12 @@ func (a *arrival) admit(token string) *api.Error {
 	}
 	s := a.all.server
 	if a.token != token && !s.shares.add(token) {
-		return s.shareUsed(token)
+		return usedUp("token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
 	}
 	if !a.admitted && s.connections.Add(1) > int64(s.limits.MaxConnections) {
 		s.connections.Add(-1)
 		s.shares.remove(token)
-		return s.surplus()
+		return usedUp("the server has %d connections, the most that it takes (max_connections): close some of them", s.limits.MaxConnections)
 	}
 	if a.token != token {
 		s.shares.remove(a.token)
@@ -135,6 +135,13 @@ func (a *arrival) admit(token string) *api.Error {
 	a.admitted = true
 	a.all.settle(a)
 	return nil
+}
+
+// usedUp is the error of a request for whose connection there is no room.
+func usedUp(format string, args ...any) *api.Error {
+	e := api.Errorf(api.KindOverloaded, format, args...)
+	e.Data.RetryAfterMs = api.RetryAfterMs
+	return e
 }
 
 // counted reports whether the connection has a place of max_connections.

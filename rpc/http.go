@@ -117,18 +117,6 @@ func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, ne
 	}
 }
 
-func (s *Server) surplus() *api.Error {
-	e := api.Errorf(api.KindOverloaded, "the server has %d connections, the most that it takes (max_connections): close some of them, or try again", s.limits.MaxConnections)
-	e.Data.RetryAfterMs = api.RetryAfterMs
-	return e
-}
-
-func (s *Server) shareUsed(token string) *api.Error {
-	e := api.Errorf(api.KindOverloaded, "token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
-	e.Data.RetryAfterMs = api.RetryAfterMs
-	return e
-}
-
 // fail answers a request with an error. It neither reads nor waits for the rest
 // of the request's body: the client gets the answer at once, even while it
 // still sends the body.
