@@ -20,9 +20,9 @@ const unadmittedGrace = 250 * time.Millisecond
 // arrivals are the connections of one listener on which no request has been
 // admitted yet, those among them that are refused because max_connections is reached.
 // They have their own bound, so that a stranger cannot use up max_connections, and that
-// a server that is full still answers. When it is reached, no further connection is accepted until
-// one is admitted or closed. If that takes longer than unadmittedGrace, all
-// connections older than that are closed.
+// a server that is full still answers. When it is reached, no further connection is
+// accepted until one is admitted or closed. If that takes longer than unadmittedGrace,
+// all connections older than that are closed.
 type arrivals struct {
 	server *Server
 
