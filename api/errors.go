@@ -76,7 +76,7 @@ var Kinds = []KindInfo{
 	{KindInvalidCursor, -32602, false, "The cursor cannot be read."},
 	{KindInternal, -32603, false, "Something went wrong in the server; its log has the cause under the correlation id."},
 	{KindUnavailable, -32000, true, "The server is starting or stopping."},
-	{KindOverloaded, -32001, true, "A queue, an inbox or a token's share of connections is full; try again after retry_after_ms."},
+	{KindOverloaded, -32001, true, "A queue or an inbox is full, or the connections of the server or of a token are used up; try again after retry_after_ms."},
 	{KindThreadNotFound, -32002, false, "There is no such thread."},
 	{KindTurnNotFound, -32002, false, "There is no such turn."},
 	{KindItemNotFound, -32002, false, "There is no such item."},
