@@ -156,6 +156,10 @@ test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard
 	AGENTS_RESTARTS="$(RESTARTS)" HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 3h -v -run TestRealAgents ./testagents/realagents
 
+.PHONY: proxies
+proxies: ## Run the nginx and Caddy configurations of docs/security.md with the real programs (about two minutes)
+	GO='$(GO)' ./deploy/proxies
+
 .PHONY: test-toon
 test-toon: ## Compare TOON with the specification's fixtures and the reference encoder (needs node and npm)
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'test-toon: node and npm are missing: install them' >&2; exit 2; }
