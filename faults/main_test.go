@@ -75,13 +75,16 @@ var probes = map[string]func() error{
 		script := "mount -t tmpfs -o size=1m tmpfs " + scratch + " && nsenter --version"
 		return exec.Command("unshare", "-m", "sh", "-c", script).Run()
 	},
+	"process namespace": func() error {
+		return exec.Command("unshare", "-fp", "--mount-proc", "true").Run()
+	},
 	"network": func() error {
 		return exec.Command("unshare", "-n", "ip", "link", "set", "lo", "up").Run()
 	},
 }
 
-// need skips the test loudly if the machine has or permits no ptrace, strace,
-// mount or network (in separate name spaces); with REQUIRE_FAULTS=1 it fails.
+// need skips the test loudly if the machine has or permits no ptrace, strace, mount,
+// processes or network (in separate name spaces); with REQUIRE_FAULTS=1 it fails.
 func need(t testing.TB, what string) {
 	t.Helper()
 	if err := probes[what](); err != nil {

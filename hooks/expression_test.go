@@ -37,7 +37,7 @@ func result(t testing.TB, source string, in *input) (any, error) {
 
 func TestExpressions(t *testing.T) {
 	body := `{"id": 9007199254740993, "title": "Fix the parser", "labels": [{"name": "bug"}, {"name": "ci"}], "tags": ["a","b"],
-		"run": {"ok": false, "took": 1.5, "null": null}, "big": 1e400, "long": 18446744073709551615}`
+		"run": {"ok": false, "took": 1.5, "null": null}, "big": 1e400, "at": 1767225600.25, "tiny": 1.5e-9, "whole": 3e2, "long": 18446744073709551615}`
 	for source, want := range map[string]any{
 		`payload.title`:                                         "Fix the parser",
 		`payload.id`:                                            9007199254740993,
@@ -73,6 +73,14 @@ func TestExpressions(t *testing.T) {
 		`payload.long`:                                          "18446744073709551615",
 		`"id " + string(payload.long)`:                          "id 18446744073709551615",
 		`string(payload?.absent ?? "")`:                         "",
+		`"at " + string(payload.at)`:                            "at 1767225600.25",
+		`payload.at | string()`:                                 "1767225600.25",
+		`join(map([payload.at], string(#)), "")`:                "1767225600.25",
+		`string(payload.at / 2)`:                                "883612800.125",
+		`string(1767225600.5)`:                                  "1767225600.5",
+		`string(payload.tiny)`:                                  "1.5e-9",
+		`string(payload.whole)`:                                 "300",
+		`string(1 / 0)`:                                         "+Inf",
 	} {
 		if got, err := result(t, source, in(t, body)); err != nil || got != want {
 			t.Errorf("%s = %v (%T), %v, want %v", source, got, got, err, want)

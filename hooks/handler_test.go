@@ -158,8 +158,36 @@ func TestStandardWebhookHasItsIDAndTime(t *testing.T) {
 		}
 	}
 	items := w.store.of("a")
-	if len(items) != 1 || items[0].NativeID != "msg_1" || items[0].OccurredAt != notify.TimeOf(time.Unix(now.Unix(), 0)) {
+	if len(items) != 1 || items[0].NativeID != "msg_1" || items[0].Daily || items[0].OccurredAt != notify.TimeOf(time.Unix(now.Unix(), 0)) {
 		t.Errorf("%+v", items)
+	}
+}
+
+// An identity is remembered for a day if it is only the hash of what a sender has sent, for
+// it may send the same on another day. GitHub never does.
+func TestOnlyTheHashOfAGenericBodyIsDaily(t *testing.T) {
+	plain := Source{Name: "plain", Kind: KindWebhook, Secret: "t0ken", Verify: VerifyBearer}
+	named := plain
+	named.Name, named.NativeID = "named", `payload?.id ?? ""`
+	w := newWorld(t, []Source{plain, named, gh}, sub("plain", "plain", ""), sub("named", "named", ""), sub("gh", "gh", ""))
+	for _, source := range []string{"plain", "named"} {
+		for _, body := range []string{`{"id":"7"}`, `{}`} {
+			if status, answer := w.send(source, body, "Authorization", "Bearer t0ken"); status != 202 {
+				t.Fatal(status, answer)
+			}
+		}
+	}
+	if status, answer := w.event("issues", `{}`); status != 202 {
+		t.Fatal(status, answer)
+	}
+	for thread, want := range map[string][]bool{"plain": {true, true}, "named": {false, true}, "gh": {false}} {
+		var daily []bool
+		for _, it := range w.store.of(thread) {
+			daily = append(daily, it.Daily)
+		}
+		if !slices.Equal(daily, want) {
+			t.Errorf("%s: %v, want %v", thread, daily, want)
+		}
 	}
 }
 

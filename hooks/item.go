@@ -47,11 +47,14 @@ func (c *Compiled) item(h http.Header, sent []byte, p proof) (*made, error) {
 func (c *Compiled) webhook(m *made, p proof) {
 	it := &m.item
 	it.OccurredAt = notify.TimeOf(p.at)
+	// Of a sender that gives no identity, the same words on another day are news. GitHub's
+	// bodies have the time and the id of what happened.
+	it.Daily = true
 	if validID(p.id) {
-		it.NativeID = p.id
+		it.NativeID, it.Daily = p.id, false
 	}
 	if id := m.text(c.nativeID); id != "" {
-		it.NativeID = id
+		it.NativeID, it.Daily = id, false
 	}
 	it.Summary = sanitize.Line(m.line(c.summary), inbox.MaxSummary)
 	group := inbox.Grouping{ResourceRef: m.text(c.resourceRef), EventFamily: m.text(c.eventFamily)}

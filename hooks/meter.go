@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+	"github.com/go-json-experiment/json"
 )
 
 // maxSteps bounds what one evaluation may cost: about a node that runs, an
@@ -55,7 +56,7 @@ func (m *meter) environment(headers map[string]string, payload map[string]any) m
 		fnTick:    one(func(v any) { m.pay(v.(int)) }),
 		fnTouch:   one(m.touch),
 		fnWalk:    one(func(v any) { m.walk(v, 0) }),
-		fnText:    one(m.text),
+		fnText:    func(args ...any) any { return m.text(args[0]) },
 		fnWithin:  one(m.within),
 		// A part of a text takes 16 bytes.
 		fnSplit: one(func(v any) { m.pay(16 * len(v.(string))) }),
@@ -117,14 +118,21 @@ func (m *meter) walk(v any, depth int) {
 	}
 }
 
-// text pays for a value that becomes a text. An absent member has none: the
-// library writes "<nil>", and webhooks that lack the member would all have the
-// same identity.
-func (m *meter) text(v any) {
+// text pays for a value that becomes a text, and returns what is to be written. An absent
+// member has no text: the library writes "<nil>", and webhooks that lack the member would
+// all have the same identity. A fraction is written as in JSON, because the library writes
+// times since 1970 with an exponent.
+func (m *meter) text(v any) any {
 	if v == nil {
 		panic(errAbsent)
 	}
 	m.walk(v, 0)
+	if f, ok := v.(float64); ok {
+		if text, err := json.Marshal(f); err == nil { // not of an infinity
+			return string(text)
+		}
+	}
+	return v
 }
 
 // within pays for a search: a map is not searched, all of a list may be.

@@ -11,6 +11,7 @@ import (
 // Ingest stores items and returns the result of each. Items that are stored
 // already change nothing. Without ErrFull all of them are stored.
 func (b *Book) Ingest(items []Item) ([]Ingested, error) {
+	items = b.identified(items)
 	senders, err := b.room(items)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,38 @@ func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
 		results = append(results, b.ingest(&items[i], senders[0]))
 	}
 	return results, b.rows.err
+}
+
+// dailyFor is how long an identity is remembered that is only a hash of what was sent. A
+// sender repeats what was not accepted within hours; what it says again a day later, such as
+// that a disk is full, has happened again.
+const dailyFor = 24 * time.Hour
+
+// identified returns the items with the identities under which they are stored. It changes
+// none of items, for a decision may be made twice.
+func (b *Book) identified(items []Item) []Item {
+	if !slices.ContainsFunc(items, func(it Item) bool { return it.Daily }) {
+		return items
+	}
+	items = slices.Clone(items)
+	for i := range items {
+		if items[i].Daily {
+			items[i].NativeID = b.daily(items[i])
+		}
+	}
+	return items
+}
+
+// daily returns the identity of a Daily item: with the day (UTC) on which the first of those
+// came that are the same within dailyFor.
+func (b *Book) daily(it Item) string {
+	hash := it.NativeID
+	on := func(t time.Time) string { return hash + "@" + t.UTC().Format(time.DateOnly) }
+	it.NativeID = on(b.Now.Add(-dailyFor))
+	if old := b.rows.stored(&it); old != nil && b.Now.Sub(old.ReceivedAt.Time) < dailyFor {
+		return it.NativeID
+	}
+	return on(b.Now.Time)
 }
 
 // room returns ErrFull if not all of the items fit. Items of child turns always

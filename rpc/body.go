@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/api"
@@ -37,6 +38,29 @@ func (s *Server) bodiless(serve http.HandlerFunc) http.HandlerFunc {
 		}
 		serve(w, r)
 	}
+}
+
+// uncoded serves a path whose POST takes a body, which must come as it is: a compressed one
+// would have another size than max_frame_bytes bounds.
+func (s *Server) uncoded(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && encoded(r.Header) {
+			w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 15.5.16
+			s.fail(w, r, http.StatusUnsupportedMediaType, api.Errorf(api.KindInvalidRequest, "send the body as it is, without Content-Encoding"))
+			return
+		}
+		serve(w, r)
+	}
+}
+
+// encoded reports whether a body has another encoding than identity, which is none.
+func encoded(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			return true
+		}
+	}
+	return false
 }
 
 func ignoreBody(w http.ResponseWriter, r *http.Request) bool {

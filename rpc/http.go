@@ -29,9 +29,9 @@ const (
 func (s *Server) Handler() http.Handler {
 	// No http.ServeMux: it redirects what is nearly a path, in HTML.
 	paths := map[string]http.HandlerFunc{
-		"/rpc":        s.only(s.serveRPC, http.MethodPost),
-		"/rpc/stream": s.only(s.serveStream, http.MethodGet, http.MethodPost),
-		"/mcp":        s.only(s.serveMCP, http.MethodPost),
+		"/rpc":        s.only(s.uncoded(s.serveRPC), http.MethodPost),
+		"/rpc/stream": s.only(s.uncoded(s.serveStream), http.MethodGet, http.MethodPost),
+		"/mcp":        s.only(s.uncoded(s.serveMCP), http.MethodPost),
 		"/events":     s.only(s.bodiless(s.serveEvents), http.MethodGet),
 		"/healthz":    s.only(s.bodiless(s.serveHealth), http.MethodGet, http.MethodHead),
 		"/readyz":     s.only(s.bodiless(s.serveReady), http.MethodGet, http.MethodHead),

@@ -127,6 +127,37 @@ func TestPathsAndVerbs(t *testing.T) {
 	}
 }
 
+func TestAnEncodedBodyIsRefused(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		method, path string
+		codings      []string
+		status       int
+	}{
+		{"POST", "/rpc", []string{"gzip"}, 415}, {"POST", "/rpc", []string{"identity", "br"}, 415}, {"POST", "/rpc", []string{"identity, GZIP"}, 415},
+		{"POST", "/rpc", []string{"x"}, 415}, {"POST", "/rpc/stream", []string{"gzip"}, 415}, {"POST", "/mcp", []string{"zstd"}, 415},
+		{"POST", "/rpc", []string{"Identity"}, 200}, {"POST", "/rpc", []string{"identity", ""}, 200}, {"GET", "/healthz", []string{"gzip"}, 200},
+	} {
+		req, err := http.NewRequest(c.method, r.url+c.path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"holon/status"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header["Content-Encoding"] = c.codings
+		resp, err := r.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != c.status {
+			t.Errorf("%s %s, %q: %d, want %d: %s", c.method, c.path, c.codings, resp.StatusCode, c.status, body)
+		}
+		if c.status == 415 && (!strings.Contains(string(body), `"kind":"invalid_request"`) || !strings.Contains(string(body), "without Content-Encoding") || resp.Header.Get("Accept-Encoding") != "identity") {
+			t.Errorf("%s %s, %q: %v %s", c.method, c.path, c.codings, resp.Header, body)
+		}
+	}
+}
+
 func TestReadyTellsNothingButThatItIsNot(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Ready = func(context.Context) error { return fmt.Errorf("secret: %w", ledger.ErrStorageFailed) }

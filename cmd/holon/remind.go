@@ -35,6 +35,9 @@ inbox. WHEN is one argument, in the timezone of this machine:
   holon remind rm me timer_…`,
 		Args: cobra.MinimumNArgs(3),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if err := timephrase.CheckTZ(g.env("TZ")); err != nil {
+				return &usageError{err: err}
+			}
 			now := time.Now()
 			spec, err := timephrase.Parse(args[1], now, func() (string, error) { return timephrase.Zone(now.Location()) })
 			if err != nil {

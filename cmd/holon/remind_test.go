@@ -28,3 +28,13 @@ func TestRemindersAreMadeListedAndDeleted(t *testing.T) {
 	s.want("remind", "me", "in 1s", "now")
 	eventually(t, "it arrives", func() bool { return strings.Contains(s.want("inbox"), "now") })
 }
+
+func TestRemindRefusesAMistypedTZ(t *testing.T) {
+	for _, phrase := range []string{"tomorrow 9:00", "every day at 9:00", "in 20m"} {
+		var out, errs buffer
+		g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + freshDir(t), "TZ=Europe/Berln"}}}
+		if code := execute(t.Context(), g, []string{"remind", "me", phrase, "look"}); code != exitUsage || !strings.Contains(errs.String(), "TZ=Europe/Berln does not name a timezone") {
+			t.Errorf("%s: exit %d: %s", phrase, code, errs.String())
+		}
+	}
+}

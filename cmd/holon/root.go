@@ -122,6 +122,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	explainArguments(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
+	addCompletion(root)
 	return root
 }
 

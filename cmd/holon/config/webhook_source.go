@@ -52,7 +52,7 @@ var SourceKeys = []Key[WebhookSource]{
 	text("hmac_prefix", "what is before the HMAC in the header, such as sha256=", func(s *WebhookSource) *string { return &s.HMACPrefix }).of(hooks.KindWebhook),
 	text("hmac_encoding", "hex or base64", func(s *WebhookSource) *string { return &s.HMACEncoding }).of(hooks.KindWebhook),
 
-	expression("native_id", "the identity of an item at its sender; the SHA-256 of the body without it", func(s *WebhookSource) *string { return &s.NativeID }),
+	expression("native_id", "the identity of an item at its sender; without it the SHA-256 of the body, for a day", func(s *WebhookSource) *string { return &s.NativeID }),
 	expression("summary", "one line for people", func(s *WebhookSource) *string { return &s.Summary }),
 	expression("resource_ref", "what an item is about: items are grouped by it and event_family", func(s *WebhookSource) *string { return &s.ResourceRef }),
 	expression("event_family", "what kind of event an item is", func(s *WebhookSource) *string { return &s.EventFamily }),

@@ -175,6 +175,33 @@ func TestZoneIsNamedAsTheMachineNamesIt(t *testing.T) {
 	}
 }
 
+// Go takes UTC for a TZ that it cannot read; a time of day would then be another one.
+func TestAMistypedTZIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "zone")
+	if err := os.WriteFile(file, []byte("Europe/Berlin\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tz := range []string{"Europe/Berln", "europe", "CET-1CEST,M3.5.0,M10.5.0/3", "Local", ":Local", "../UTC", file, file + "s"} {
+		if err := CheckTZ(tz); err == nil || !strings.Contains(err.Error(), "TZ="+tz+" does not name a timezone") {
+			t.Errorf("TZ=%s: %v", tz, err)
+		}
+	}
+	right := []string{"", ":", "UTC", "Europe/Berlin", ":Europe/Berlin", "EST5EDT"}
+	if database := "/usr/share/zoneinfo/Europe/Berlin"; fileExists(database) {
+		right = append(right, database)
+	}
+	for _, tz := range right {
+		if err := CheckTZ(tz); err != nil {
+			t.Errorf("TZ=%s: %v", tz, err)
+		}
+	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func FuzzParse(f *testing.F) {
 	for _, phrase := range []string{"in 1h30m", "in 2 days", "at 14:30", "tomorrow at 9", "monday 9:00 pm", "2026-12-01T09:00:00Z", "2026-12-01 09:00",
 		"every 15m", "every weekday at 9:00", "cron 0 9 */2 jan-DEC 1-5", "cron 0 0 L,15W * 5L,1#2"} {

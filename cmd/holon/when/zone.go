@@ -2,7 +2,9 @@ package when
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -10,6 +12,29 @@ import (
 // errNoZone says how to name the timezone of a machine whose own name of it is
 // unknown, as it is if /etc/localtime is a copy.
 var errNoZone = errors.New("the name of this machine's timezone is unknown. Set it for this call, for example TZ=Europe/Berlin")
+
+// CheckTZ returns an error if a value of the variable TZ names no timezone. Go then takes
+// UTC without a word, so that 9:00 is another time than a person meant.
+func CheckTZ(tz string) error {
+	name := strings.TrimPrefix(tz, ":")
+	var err error
+	switch {
+	case name == "": // UTC, by convention; the caller knows whether TZ is set
+	case filepath.IsAbs(name):
+		var data []byte
+		if data, err = os.ReadFile(name); err == nil {
+			_, err = time.LoadLocationFromTZData(name, data)
+		}
+	case name == "Local":
+		err = errors.New("unknown time zone Local")
+	default:
+		_, err = time.LoadLocation(name)
+	}
+	if err != nil {
+		return fmt.Errorf("TZ=%s does not name a timezone (%w). Give an IANA name, for example TZ=Europe/Berlin, or unset TZ", tz, err)
+	}
+	return nil
+}
 
 // Zone returns the IANA name of a location. That of time.Local is found in TZ,
 // in where /etc/localtime points to, or in /etc/timezone.
