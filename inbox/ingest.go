@@ -11,7 +11,7 @@ import (
 // Ingest stores items and returns the result of each. Items that are stored
 // already change nothing. Without ErrFull all of them are stored.
 func (b *Book) Ingest(items []Item) ([]Ingested, error) {
-	items = b.identified(items)
+	items = b.rows.identified(items, b.Now)
 	senders, err := b.room(items)
 	if err != nil {
 		return nil, err
@@ -51,14 +51,14 @@ const dailyFor = 24 * time.Hour
 
 // identified returns the items with the identities under which they are stored. It changes
 // none of items, for a decision may be made twice.
-func (b *Book) identified(items []Item) []Item {
+func (v *view) identified(items []Item, now notify.Time) []Item {
 	if !slices.ContainsFunc(items, func(it Item) bool { return it.Daily }) {
 		return items
 	}
 	items = slices.Clone(items)
 	for i := range items {
 		if items[i].Daily {
-			items[i].NativeID = b.daily(items[i])
+			items[i].NativeID = v.daily(items[i], now)
 		}
 	}
 	return items
@@ -66,14 +66,14 @@ func (b *Book) identified(items []Item) []Item {
 
 // daily returns the identity of a Daily item: with the day (UTC) on which the first of those
 // came that are the same within dailyFor.
-func (b *Book) daily(it Item) string {
+func (v *view) daily(it Item, now notify.Time) string {
 	hash := it.NativeID
 	on := func(t time.Time) string { return hash + "@" + t.UTC().Format(time.DateOnly) }
-	it.NativeID = on(b.Now.Add(-dailyFor))
-	if old := b.rows.stored(&it); old != nil && b.Now.Sub(old.ReceivedAt.Time) < dailyFor {
+	it.NativeID = on(now.Add(-dailyFor))
+	if old := v.stored(&it); old != nil && now.Sub(old.ReceivedAt.Time) < dailyFor {
 		return it.NativeID
 	}
-	return on(b.Now.Time)
+	return on(now.Time)
 }
 
 // room returns ErrFull if not all of the items fit. Items of child turns always

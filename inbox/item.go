@@ -21,7 +21,7 @@ type Item struct {
 	Payload    jsontext.Value `json:"payload,omitzero"`
 	Grouping   *Grouping      `json:"grouping,omitzero"` // nil = not grouped
 
-	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see Book.daily
+	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see view.daily
 	Sender     string `json:"-"` // who caused it: a digest says how many people did
 	Chain      int    `json:"-"` // of the turn that it is about: see Wake
 	Event      *Event `json:"-"` // of the source events: what it was made of
