@@ -13,7 +13,7 @@ import (
 // word in their environment. Start sets it.
 const EnvGroup = "HOLON_GROUP"
 
-// Group is a started command, which leads its own process group, and the
+// Group is a started command, which leads its own session and process group, and the
 // processes it has started there. Its methods may be called from many
 // goroutines. Stdin, Stdout and Stderr belong to the caller: one goroutine uses
 // each, and closes it.
