@@ -33,6 +33,7 @@ type Group struct {
 
 	cmd    *exec.Cmd
 	mark   string
+	began  Moment // or a little before
 	exited chan struct{}
 	reap   chan struct{} // closed when the leader may be reaped
 	reaped chan struct{}
@@ -47,7 +48,7 @@ type Group struct {
 // Errors are *StartError.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{
-		cmd: cmd, mark: rand.Text(),
+		cmd: cmd, mark: rand.Text(), began: Now(),
 		exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
 	}
 	if cmd.Env == nil {
@@ -153,7 +154,7 @@ func (g *Group) End() *os.ProcessState {
 	if !g.ended {
 		killAll(g.PID())
 		if g.Orphans || g.Daemons {
-			endOrphans(g.mark, g.Daemons)
+			endOrphans(g.mark, g.began, g.Daemons)
 		}
 		g.ended = true
 		close(g.reap)
