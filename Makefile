@@ -150,7 +150,7 @@ soak: ## Slow readers, reconnects and load for SOAK=10m
 	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...
 
 .PHONY: test-agents
-test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
+test-agents: ## Try real agents: AGENTS="opencode codex claude gemini qwen" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
 	$(GO) run ./testagents/realagents/install $(AGENTS)
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard

@@ -40,9 +40,6 @@ turns end before.
 			if err := loaded.Validate(); err != nil {
 				return err
 			}
-			// The reader of stdout or stderr may close it; writes then fail,
-			// and the server continues.
-			signal.Ignore(syscall.SIGPIPE)
 			var kill atomic.Pointer[func()]
 			stop, done := stopSignals(&kill)
 			defer done()
@@ -89,13 +86,15 @@ func descriptors() int {
 // second signal.
 const killWithin = 500 * time.Millisecond
 
-// stopSignals closes stop at the first of endSignals. At a second SIGTERM or SIGINT it
+// stopSignals handles serverSignals: it closes stop at the first that stops the server. At a second SIGTERM or SIGINT it
 // kills the agents' processes and ends this process: two signals mean that the
 // sender does not want to wait. The process dies of that signal: a supervisor then
 // knows that it was asked for, and does not start the server again.
 func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
+	stops, caught := serverSignals()
+	signal.Notify(dropped, caught...)
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, endSignals()...)
+	signal.Notify(signals, stops...)
 	first := make(chan struct{})
 	go func() {
 		if _, ok := <-signals; !ok {

@@ -99,6 +99,7 @@ type daemon struct {
 	listeners  []*listener
 	pprof      *listener // nil: none
 	startedAt  time.Time
+	leftOut    []string // names of variables that are not passed on
 }
 
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
@@ -107,11 +108,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// What this process starts must not inherit its access to another server.
-	if err := process.Disown(); err != nil {
+	// What this process starts must not inherit its access to another server, nor what is
+	// true only where it was started.
+	leftOut, err := process.Disown()
+	if err != nil {
 		return err
 	}
-	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
+	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), leftOut: leftOut, inboxes: newInboxMetrics()}
 	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
 	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
