@@ -20,6 +20,8 @@ AGENTS ?=
 TOON_SPEC := 3.3.2
 TOON := 4.4.0
 export CGO_ENABLED := 1
+# What .ci/setup takes out of a package.
+export PATH := $(CURDIR)/bin/setup/usr/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 
@@ -43,15 +45,19 @@ dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA
 # run at once than there are processors.
 AT_ONCE ?= 3
 
+.PHONY: setup
+setup: ## Install what the tests need (as root on Debian; elsewhere it lists what is missing)
+	@./.ci/setup
+
 .PHONY: test
-test: ## Run all tests, the short crash, power-cut and full-disk runs among them
-	$(GO) test -p $(AT_ONCE) -vet=off -shuffle=on -timeout 20m ./...
-	@command -v chromium chromium-browser google-chrome chrome >/dev/null || echo 'NOT TESTED: the console in a browser: there is no chromium in PATH; install it' >&2
+test: setup ## Run all tests, the short crash, power-cut and full-disk runs among them
+	./.ci/in-memory $(GO) test -p $(AT_ONCE) -vet=off -shuffle=on -timeout 20m ./...
+	@./.ci/setup # last, so that what was not tested is seen
 
 # The packages of the second list have no goroutines, nor has what they import.
 .PHONY: race
 race: ## Run the tests of what has goroutines with the race detector
-	$(GO) test -p $(AT_ONCE) -race -short -vet=off -shuffle=on -timeout 20m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
+	./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short -vet=off -shuffle=on -timeout 20m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
 		grep -vE '/(backoff|limits|lines|sanitize|strict|cmd/holon/toon|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
 
 .PHONY: check
@@ -112,7 +118,7 @@ bench-people: build ## Measure what a person feels of the dashboard and of the c
 
 .PHONY: fuzz-short
 fuzz-short: ## Fuzz every parser with 10,000 inputs (FUZZTIME=1m: for a minute each)
-	./.ci/fuzz
+	./.ci/in-memory ./.ci/fuzz
 
 .PHONY: crash
 crash: ## Kill a server at every write, 200 times at random, and cut its power (long)
@@ -144,11 +150,15 @@ soak: ## Slow readers, reconnects and load for SOAK=10m
 	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...
 
 .PHONY: test-agents
-test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
+test-agents: ## Try real agents: AGENTS="opencode codex claude gemini qwen" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
 	$(GO) run ./testagents/realagents/install $(AGENTS)
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard
 	AGENTS_RESTARTS="$(RESTARTS)" HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 3h -v -run TestRealAgents ./testagents/realagents
+
+.PHONY: proxies
+proxies: ## Run the nginx and Caddy configurations of docs/security.md with the real programs (about two minutes)
+	GO='$(GO)' ./deploy/proxies
 
 .PHONY: test-toon
 test-toon: ## Compare TOON with the specification's fixtures and the reference encoder (needs node and npm)

@@ -23,6 +23,7 @@ const (
 	KindInternal             Kind = "internal"
 	KindUnavailable          Kind = "unavailable"
 	KindOverloaded           Kind = "overloaded"
+	KindOutcomeUnknown       Kind = "outcome_unknown"
 	KindThreadNotFound       Kind = "thread_not_found"
 	KindTurnNotFound         Kind = "turn_not_found"
 	KindItemNotFound         Kind = "item_not_found"
@@ -76,7 +77,8 @@ var Kinds = []KindInfo{
 	{KindInvalidCursor, -32602, false, "The cursor cannot be read."},
 	{KindInternal, -32603, false, "Something went wrong in the server; its log has the cause under the correlation id."},
 	{KindUnavailable, -32000, true, "The server is starting or stopping."},
-	{KindOverloaded, -32001, true, "A queue, an inbox or a token's share of connections is full; try again after retry_after_ms."},
+	{KindOutcomeUnknown, -32000, false, "The connection was lost before the answer came: the request may have taken effect or not. Look before you send it again. No server says this; holon connect does."},
+	{KindOverloaded, -32001, true, "A queue or an inbox is full, or the connections of the server or of a token are used up; try again after retry_after_ms."},
 	{KindThreadNotFound, -32002, false, "There is no such thread."},
 	{KindTurnNotFound, -32002, false, "There is no such turn."},
 	{KindItemNotFound, -32002, false, "There is no such item."},

@@ -148,7 +148,7 @@ func (l Limits) withDefaults() Limits {
 	l.WriteTimeoutSeconds = cmp.Or(l.WriteTimeoutSeconds, limits.WriteTimeout.Default.Seconds())
 	l.DrainSeconds = cmp.Or(l.DrainSeconds, limits.Drain.Default.Seconds())
 	l.InterruptSeconds = cmp.Or(l.InterruptSeconds, limits.Interrupt.Default.Seconds())
-	l.MaxUnadmitted = cmp.Or(l.MaxUnadmitted, 512)
+	l.MaxUnadmitted = cmp.Or(l.MaxUnadmitted, limits.UnadmittedConnections)
 	l.MaxLogStreams = cmp.Or(l.MaxLogStreams, 16)
 	l.MaxSteersPerTurn = cmp.Or(l.MaxSteersPerTurn, l.MaxQueuedTurns)
 	l.ReplayBytes = cmp.Or(l.ReplayBytes, 32<<20)

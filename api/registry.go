@@ -54,9 +54,11 @@ type Method struct {
 	roleRule  func(*holder, reflect.Value) error
 	limitRule func(*holder, reflect.Value) error
 
-	quick  bool // answers from memory, needs no deadline
-	polls  bool // waits for a result that only its answer delivers
-	invoke func(ctx context.Context, raw jsontext.Value) Reply
+	quick    bool     // answers from memory, needs no deadline
+	polls    bool     // waits for a result that only its answer delivers
+	acts     bool     // is neither a read nor a Change: see the option acts
+	actsWith []string // members with which it is not a read
+	invoke   func(ctx context.Context, raw jsontext.Value) Reply
 }
 
 // Reply is the outcome of a handler: one of Result, Err and Later.

@@ -13,6 +13,7 @@ var kinds = map[string]int{
 	"invalid_params":   -32602, "invalid_cursor": -32602,
 	"internal":         -32603,
 	"unavailable":      -32000,
+	"outcome_unknown":  -32000,
 	"overloaded":       -32001,
 	"thread_not_found": -32002, "turn_not_found": -32002, "item_not_found": -32002, "agent_not_found": -32002,
 	"entry_not_found": -32002, "entry_expired": -32002, "timer_not_found": -32002, "subscription_not_found": -32002, "cursor_not_found": -32002,

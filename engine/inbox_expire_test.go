@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -37,6 +38,7 @@ func (h *harness) rawRows(thread string) (n int) {
 }
 
 func TestAcknowledgedEntriesExpireAndOthersStay(t *testing.T) {
+	hosttest.Long(t)
 	bubble(t, retention(), func(h *harness) {
 		h.watchdog.Reset(60 * 24 * time.Hour)
 		h.thread("a", "")

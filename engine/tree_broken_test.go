@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
@@ -251,6 +252,7 @@ func forgetsEarlier() *variant {
 // The model has to see what it is for: each of these builds breaks one rule, and is
 // caught by the properties that need it.
 func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
+	hosttest.Long(t)
 	for name, c := range map[string]struct {
 		profile string
 		build   func() *variant

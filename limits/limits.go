@@ -64,6 +64,10 @@ const (
 	Commands          = 256     // commands that wait at one thread
 	OpenItems         = 128     // of one turn: all are written whole when it ends
 
+	// UnadmittedConnections are those of one listener on which no request has been
+	// admitted: as many as arrive in a moment when all clients come back.
+	UnadmittedConnections = 512
+
 	BatchMembers = 100
 	Depth        = 64 // nesting of a message; the message itself is level 1
 

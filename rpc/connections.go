@@ -18,10 +18,11 @@ import (
 const unadmittedGrace = 250 * time.Millisecond
 
 // arrivals are the connections of one listener on which no request has been
-// admitted yet. They have their own bound, so that a stranger cannot use up
-// max_connections. When it is reached, no further connection is accepted until
-// one is admitted or closed. If that takes longer than unadmittedGrace, all
-// connections older than that are closed.
+// admitted yet, those among them that are refused because max_connections is reached.
+// They have their own bound, so that a stranger cannot use up max_connections, and that
+// a server that is full still answers. When it is reached, no further connection is
+// accepted until one is admitted or closed. If that takes longer than unadmittedGrace,
+// all connections older than that are closed.
 type arrivals struct {
 	server *Server
 
@@ -120,14 +121,12 @@ func (a *arrival) admit(token string) *api.Error {
 	}
 	s := a.all.server
 	if a.token != token && !s.shares.add(token) {
-		s.metrics.ConnectionRefused()
-		return s.shareUsed(token)
+		return usedUp("token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
 	}
 	if !a.admitted && s.connections.Add(1) > int64(s.limits.MaxConnections) {
 		s.connections.Add(-1)
 		s.shares.remove(token)
-		s.metrics.ConnectionRefused()
-		return s.surplus()
+		return usedUp("the server has %d connections, the most that it takes (max_connections): close some of them", s.limits.MaxConnections)
 	}
 	if a.token != token {
 		s.shares.remove(a.token)
@@ -136,6 +135,20 @@ func (a *arrival) admit(token string) *api.Error {
 	a.admitted = true
 	a.all.settle(a)
 	return nil
+}
+
+// usedUp is the error of a request for whose connection there is no room.
+func usedUp(format string, args ...any) *api.Error {
+	e := api.Errorf(api.KindOverloaded, format, args...)
+	e.Data.RetryAfterMs = api.RetryAfterMs
+	return e
+}
+
+// counted reports whether the connection has a place of max_connections.
+func (a *arrival) counted() bool {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	return a.admitted
 }
 
 // shares counts the connections of each named token, so that one of them leaves room
@@ -193,12 +206,22 @@ func (l *arrivals) closed(c net.Conn) {
 type arrivalKey struct{}
 
 // admit counts the connection of an admitted request. It returns an error if it has no
-// room. A request that came on no listener of arrivals is not counted.
-func admit(r *http.Request) *api.Error {
-	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok {
-		return a.admit(api.ShareOf(r.Context()))
+// room; such a connection ends with the answer. Probes are answered without room: they
+// say how a server is that has none. A request that came on no listener of arrivals is
+// not counted.
+func admit(w http.ResponseWriter, r *http.Request) *api.Error {
+	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
+	if !ok || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" { // any client may read the health: that admits no connection
+		return nil
 	}
-	return nil
+	full := a.admit(api.ShareOf(r.Context()))
+	if full != nil && !a.counted() {
+		w.Header().Set("Connection", "close")
+	}
+	if r.URL.Path == "/metrics" {
+		return nil
+	}
+	return full
 }
 
 // connected adds a new connection and returns its context.

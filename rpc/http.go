@@ -40,12 +40,10 @@ func (s *Server) Handler() http.Handler {
 		paths["/metrics"] = s.bodiless(s.cfg.Metrics.ServeHTTP)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Any client may read the health: that admits no connection.
-		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe {
-			if full := admit(r); full != nil {
-				s.fail(w, r, http.StatusServiceUnavailable, full)
-				return
-			}
+		if full := admit(w, r); full != nil {
+			s.metrics.ConnectionRefused()
+			s.fail(w, r, http.StatusServiceUnavailable, full)
+			return
 		}
 		serve := paths[r.URL.Path]
 		if serve == nil {
@@ -117,18 +115,6 @@ func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, ne
 			}
 		},
 	}
-}
-
-func (s *Server) surplus() *api.Error {
-	e := api.Errorf(api.KindUnavailable, "the server has all the connections it takes")
-	e.Data.RetryAfterMs = api.RetryAfterMs
-	return e
-}
-
-func (s *Server) shareUsed(token string) *api.Error {
-	e := api.Errorf(api.KindOverloaded, "token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
-	e.Data.RetryAfterMs = api.RetryAfterMs
-	return e
 }
 
 // fail answers a request with an error. It neither reads nor waits for the rest

@@ -418,7 +418,10 @@ func TestDefaultThreadIsAnnouncedToStreamsWithoutCursor(t *testing.T) {
 }
 
 func TestConnectionsAboveTheBoundAreToldSo(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Limits.MaxConnections = 3 })
+	r := newRig(t, func(c *Config) {
+		c.Limits.MaxConnections = 3
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") })
+	})
 	var held []*stream
 	for range 3 {
 		st := r.open("GET", "/rpc/stream")
@@ -431,8 +434,18 @@ func TestConnectionsAboveTheBoundAreToldSo(t *testing.T) {
 	}
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || kindOf(t, string(body)) != api.KindUnavailable {
-		t.Fatalf("%d %s", resp.StatusCode, body)
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || kindOf(t, string(body)) != api.KindOverloaded || !resp.Close {
+		t.Fatalf("%d %s, closed: %v", resp.StatusCode, body, resp.Close)
+	}
+	for _, probe := range []string{"/healthz", "/readyz", "/metrics"} {
+		resp, err := r.client.Get(r.url + probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("%s of a server that is full: %d", probe, resp.StatusCode)
+		}
 	}
 	held[0].close()
 	r.client.CloseIdleConnections()

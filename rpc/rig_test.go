@@ -85,7 +85,7 @@ func serveOn(t testing.TB, cfg Config, l net.Listener) *rig {
 	r := &rig{t: t, server: s, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{MaxIdleConns: 1000}}}
 	r.http = s.HTTPServer(s.Handler(), nil)
 	done := make(chan struct{})
-	go func() { defer close(done); _ = r.http.Serve(l) }()
+	go func() { defer close(done); _ = r.http.Serve(s.Listener(l)) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()

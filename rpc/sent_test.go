@@ -100,6 +100,7 @@ func TestAnAnswerThatIsNeverWrittenTellsSo(t *testing.T) {
 		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || parse(t, line).Method != notify.StreamOpened {
 			t.Fatalf("%q %v", line, err)
 		}
+		synctest.Wait() // until the stream waits too: for a mutex that a blocked write holds, a bubble would wait for ever
 		line := pausing("1", "unread") + "\n"
 		if _, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(line), line); err != nil {
 			t.Fatal(err)

@@ -1,11 +1,14 @@
 // Package process runs the processes of agents. Each is the leader of its own
-// process group, with pipes of the server, so that all processes it starts can
-// be stopped, killed and reaped. It knows nothing of turns or protocols;
+// session and process group, with pipes of the server, so that all processes it starts can
+// be stopped, killed and reaped. It has no terminal: what would ask there fails at once,
+// instead of being stopped in the background of the server's terminal. It knows nothing of turns or protocols;
 // agents/exec and agents/acp are its callers, and bridges/kinds for the programs
 // of bridges.
 //
 //	func Command(command []string, dir string) (*exec.Cmd, error)  // errors are *StartError
-//	func Environment(dir string, set map[string]string, without map[string]bool) []string
+//	func Environment(dir string, set map[string]string) []string
+//	func LeftOut(environ []string) []string
+//	func Disown() ([]string, error)
 //	func Start(cmd *exec.Cmd) (*Group, error)                      // errors are *StartError
 //	func (g *Group) PID() int
 //	func (g *Group) Exited() <-chan struct{}

@@ -13,7 +13,7 @@ import (
 // word in their environment. Start sets it.
 const EnvGroup = "HOLON_GROUP"
 
-// Group is a started command, which leads its own process group, and the
+// Group is a started command, which leads its own session and process group, and the
 // processes it has started there. Its methods may be called from many
 // goroutines. Stdin, Stdout and Stderr belong to the caller: one goroutine uses
 // each, and closes it.
@@ -33,6 +33,7 @@ type Group struct {
 
 	cmd    *exec.Cmd
 	mark   string
+	began  Moment // or a little before
 	exited chan struct{}
 	reap   chan struct{} // closed when the leader may be reaped
 	reaped chan struct{}
@@ -47,7 +48,7 @@ type Group struct {
 // Errors are *StartError.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{
-		cmd: cmd, mark: rand.Text(),
+		cmd: cmd, mark: rand.Text(), began: Now(),
 		exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
 	}
 	if cmd.Env == nil {
@@ -153,7 +154,7 @@ func (g *Group) End() *os.ProcessState {
 	if !g.ended {
 		killAll(g.PID())
 		if g.Orphans || g.Daemons {
-			endOrphans(g.mark, g.Daemons)
+			endOrphans(g.mark, g.began, g.Daemons)
 		}
 		g.ended = true
 		close(g.reap)

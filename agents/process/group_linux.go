@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupAttr makes the process the leader of a new group. The kernel kills it if
+// groupAttr makes the process the leader of a new session, and so of a new group. The kernel kills it if
 // the server dies without ending it.
 func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // awaitExit waits until the process has ended and leaves it unreaped, so that

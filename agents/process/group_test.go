@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
@@ -67,6 +69,18 @@ func shell(t *testing.T, script string) *Group {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// A process in the session of the server would have its terminal, and be stopped when it
+// asks there.
+func TestAGroupHasNoTerminalOfTheServer(t *testing.T) {
+	g := shell(t, `echo up; exec cat`)
+	session, err := unix.Getsid(g.PID())
+	group, err2 := unix.Getpgid(g.PID())
+	if err := errors.Join(err, err2); err != nil || session != g.PID() || group != g.PID() {
+		t.Errorf("process %d is in session %d, group %d: %v", g.PID(), session, group, err)
+	}
+	g.Discard()
 }
 
 func TestStopGoesAsFarAsItMust(t *testing.T) {

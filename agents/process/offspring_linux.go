@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // kin is how a process is related to others: parent, group, session, start time.
@@ -28,18 +29,13 @@ func killAll(group int) {
 // agent leaves commands that it ran in other sessions in this state; the pipe
 // was the agent's. A daemon writes to no pipe: it is killed too if daemons is
 // true. It returns how many there were. It kills nothing if this process has the
-// mark too: then an agent has started this server.
-func endOrphans(mark string, daemons bool) (n int) {
+// mark too: then an agent has started this server. No process with the mark began
+// before since.
+func endOrphans(mark string, since Moment, daemons bool) (n int) {
 	if mark == "" || marked(os.Getpid(), mark) {
 		return 0
 	}
-	all := livingProcesses()
-	orphans := map[int]bool{}
-	for pid, k := range all {
-		if (daemons || writesToPipe(pid)) && marked(pid, mark) && !marked(k.parent, mark) {
-			orphans[pid] = true
-		}
-	}
+	all, orphans := findOrphans(mark, since, daemons)
 	if len(orphans) == 0 {
 		return 0
 	}
@@ -52,6 +48,40 @@ func endOrphans(mark string, daemons bool) (n int) {
 	}
 	killHeld(outside)
 	return len(orphans)
+}
+
+// execPatience is how long findOrphans waits for processes that show no environment. A
+// program begins within milliseconds; one that was started without any variable has none
+// for as long as it runs.
+const execPatience = 200 * time.Millisecond
+
+// findOrphans finds what endOrphans kills, among all living processes. In the middle of an
+// exec a process shows no environment, and so no mark: it looks again until no process that
+// began at since or later is in this state.
+func findOrphans(mark string, since Moment, daemons bool) (all map[int]kin, orphans map[int]bool) {
+	limit, poll := time.After(execPatience), time.Tick(descendantPoll)
+	for {
+		between := false
+		all, orphans = livingProcesses(), map[int]bool{}
+		for pid, k := range all {
+			if Moment(k.start) < since || k.group == 0 { // a thread of the kernel
+				continue
+			}
+			has, bare := readMark(pid, mark)
+			between = between || bare
+			if has && (daemons || writesToPipe(pid)) && !marked(k.parent, mark) {
+				orphans[pid] = true
+			}
+		}
+		if !between {
+			return all, orphans
+		}
+		select {
+		case <-poll:
+		case <-limit:
+			return all, orphans
+		}
+	}
 }
 
 // writesToPipe reports whether the output of the process is a pipe or a socket.

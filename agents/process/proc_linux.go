@@ -61,17 +61,23 @@ func commandLine(pid int) (string, error) {
 // environment. A program does not lose it by changing its title or by starting
 // another program. For another user's process the result is false.
 func marked(pid int, mark string) bool {
+	has, _ := readMark(pid, mark)
+	return has
+}
+
+// readMark is marked; bare says that the process shows no environment at all.
+func readMark(pid int, mark string) (has, bare bool) {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron)
 	if err != nil {
-		return false
+		return false, false
 	}
 	want := []byte(EnvGroup + "=" + mark)
 	for variable := range bytes.SplitSeq(b, []byte{0}) {
 		if bytes.Equal(variable, want) {
-			return true
+			return true, false
 		}
 	}
-	return false
+	return false, len(b) == 0
 }
 
 // groups returns the living processes by their groups.

@@ -24,7 +24,7 @@ func groups() (map[int][]member, error) { return nil, errors.ErrUnsupported }
 // killAll kills a group; descendants outside of it cannot be found here.
 func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: no process is left
 
-func endOrphans(string, bool) int { return 0 }
+func endOrphans(string, Moment, bool) int { return 0 }
 
 // Now is 0: start times of processes are unknown here.
 func Now() Moment { return 0 }

@@ -164,7 +164,7 @@ func (s *survivor) endOrphans(boot string, log *zap.Logger) bool {
 	if !s.Orphans && !s.Daemons || s.Boot == "" || s.Boot != boot {
 		return false
 	}
-	n := endOrphans(s.Mark, s.Daemons)
+	n := endOrphans(s.Mark, Moment(s.Start), s.Daemons)
 	if n > 0 {
 		log.Warn("ended what a program of a server that was killed has left running",
 			zap.Int("group", s.Group), zap.Int("processes", n), zap.String("command", strings.Join(s.Command, " ")))

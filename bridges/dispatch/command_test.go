@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
@@ -254,6 +255,7 @@ func TestADeletedSubscriptionContinuesWhereItWas(t *testing.T) {
 
 // TestADeletedSubscriptionIsForgottenInTheEnd, with all that belongs to it.
 func TestADeletedSubscriptionIsForgottenInTheEnd(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")
@@ -661,6 +663,7 @@ func TestABridgeThatLeftTheConfigurationCanBeDeleted(t *testing.T) {
 
 // TestRowsAreKeptForAsLongAsARetryNeedsThem.
 func TestRowsAreKeptForAsLongAsARetryNeedsThem(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")
@@ -690,6 +693,7 @@ func TestRowsAreKeptForAsLongAsARetryNeedsThem(t *testing.T) {
 // TestADeadDeliveryIsKeptForAMonth: what people have to look at is there longer than
 // what has arrived.
 func TestADeadDeliveryIsKeptForAMonth(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
@@ -151,6 +152,7 @@ func (r *rememberingReader) Scan(rg ledger.Range, f func(ledger.Values) error) e
 // TestRandomDeliveriesCatchBrokenBuilds: the model has to see what it is for. Each of
 // these builds breaks one rule, and is caught by the property that needs it.
 func TestRandomDeliveriesCatchBrokenBuilds(t *testing.T) {
+	hosttest.Long(t)
 	for name, c := range map[string]struct {
 		build  func() *modelBuild
 		breaks string // part of what is said

@@ -20,6 +20,9 @@ func modelRuns(t *testing.T) uint64 {
 		}
 		return n
 	}
+	if testing.Short() {
+		return 6
+	}
 	return 24
 }
 

@@ -5081,6 +5081,7 @@ export type ErrorKind = Open<
   | "invalid_cursor"
   | "internal"
   | "unavailable"
+  | "outcome_unknown"
   | "overloaded"
   | "thread_not_found"
   | "turn_not_found"

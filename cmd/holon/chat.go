@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/signal"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -128,9 +129,12 @@ func chatThread(f finder, args []string, settings map[string]any) (t talk, err e
 	return read.Thread, nil
 }
 
+// closePatience bounds what is done for a thread after its person has left.
+const closePatience = 30 * time.Second
+
 // closeUnwritten closes a new thread in which nothing was written.
 func closeUnwritten(c *client.Client, threadID string) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
 	var list struct {
 		Turns []json.RawMessage `json:"turns"`

@@ -1,16 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
@@ -82,42 +84,126 @@ func TestConnectSaysWhatIsSpokenToAClientOfLSP(t *testing.T) {
 	}
 }
 
-type endless struct{}
+// cutter passes connections on to a server and cuts them.
+type cutter struct {
+	net.Listener
+	to string
 
-func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
-
-// TestConnectBoundsALine gives a line that never ends, and looks at what is
-// passed on.
-func TestConnectBoundsALine(t *testing.T) {
-	b := &bridge{changed: make(chan struct{}, 1)}
-	var passed strings.Builder
-	if err := b.send(io.MultiReader(strings.NewReader("{}\n"), endless{}), &passed); !errors.Is(err, lines.ErrTooLong) {
-		t.Errorf("sent: %v", err)
-	}
-	if passed.String() != "{}\n" {
-		t.Errorf("%d bytes were passed on", passed.Len())
-	}
-	if err := b.receive(endless{}, io.Discard); !errors.Is(err, lines.ErrTooLong) {
-		t.Errorf("received: %v", err)
-	}
+	mu    sync.Mutex
+	shut  bool // connections are closed at once
+	conns []net.Conn
 }
 
-func TestWhatIsAnswered(t *testing.T) {
-	cases := map[string]bool{
-		``: false, `  `: false, `{`: true, `5`: true, `null`: true, `[]`: true, `[1]`: true, `{}`: true,
-		`{"jsonrpc":"2.0","method":"m"}`:                                         false,
-		`{"jsonrpc":"2.0","method":"m","id":null}`:                               true,
-		`{"jsonrpc":"2.0","method":"m","id":1}`:                                  true,
-		`{"jsonrpc":"1.0","method":"m"}`:                                         true,
-		`{"method":"m"}`:                                                         true,
-		`{"jsonrpc":"2.0","result":1,"id":1}`:                                    false,
-		`{"jsonrpc":"2.0","error":{},"id":1}`:                                    false,
-		`[{"jsonrpc":"2.0","method":"m"}]`:                                       false,
-		`[{"jsonrpc":"2.0","method":"m"},{"jsonrpc":"2.0","method":"m","id":1}]`: true,
+// cutting returns a cutter before the server, until the test ends.
+func (s *server) cutting() *cutter {
+	s.t.Helper()
+	known := client.New(client.Discover(s.data))
+	defer known.Close()
+	endpoint, err := known.Endpoint()
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	for line, want := range cases {
-		if got := expectsAnswer([]byte(line)); got != want {
-			t.Errorf("%s: %v", line, got)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := &cutter{Listener: l, to: strings.TrimPrefix(endpoint.URL, "http://")}
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			passing.Go(func() { c.pass(near) })
 		}
+	})
+	s.t.Cleanup(func() { l.Close(); c.cut(); passing.Wait() })
+	return c
+}
+
+func (c *cutter) pass(near net.Conn) {
+	defer near.Close()
+	far, err := net.Dial("tcp", c.to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	c.mu.Lock()
+	if c.shut {
+		c.mu.Unlock()
+		return
+	}
+	c.conns = append(c.conns, near, far)
+	c.mu.Unlock()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		go func() { _, _ = io.Copy(way[0], way[1]); done <- struct{}{} }()
+	}
+	<-done
+	near.Close()
+	far.Close()
+	<-done
+}
+
+// cut cuts all connections, and lets none through until open.
+func (c *cutter) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = true
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+func (c *cutter) open() { c.mu.Lock(); c.shut = false; c.mu.Unlock() }
+
+// A client of holon connect gets every event once, and every answer, over a connection
+// that is cut: what happened meanwhile, too.
+func TestConnectGoesOnAfterACut(t *testing.T) {
+	s := startServer(t)
+	c := s.cutting()
+	var out buffer
+	in, stdin := io.Pipe()
+	g := &globals{console: console{in: in, out: &out, err: io.Discard, environ: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}}
+	ended := make(chan int, 1)
+	go func() { ended <- execute(t.Context(), g, []string{"connect", "--url", "http://" + c.Addr().String()}) }()
+	write := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(stdin, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(text string) {
+		t.Helper()
+		eventually(t, text, func() bool { return strings.Contains(out.String(), text) })
+	}
+	write(`{"jsonrpc":"2.0","id":1,"method":"stream/subscribe","params":{"after_seq":0,"thread_ids":["a","b"]}}`)
+	shows(`"id":1,"result"`)
+	for i, thread := range []string{"a", "b"} {
+		c.cut()
+		s.want("call", "thread/start", fmt.Sprintf(`{"thread_id":%q}`, thread))
+		s.want("call", "thread/start", `{"thread_id":"other"}`)
+		write(fmt.Sprintf(`{"jsonrpc":"2.0","id":"k%d","method":"thread/pause","params":{"thread_id":%q,"idempotency_key":%[2]q}}`, i, thread))
+		c.open()
+		shows(fmt.Sprintf(`"id":"k%d","result"`, i))
+		shows(fmt.Sprintf(`"seq":%d`, s.events()[len(s.events())-1].Seq))
+	}
+	stdin.Close()
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		if event, err := client.ParseEvent([]byte(line)); err == nil && !strings.HasPrefix(event.Method, "stream/") {
+			got = append(got, event.ThreadID+" "+event.Method)
+		}
+	}
+	if want := []string{"a thread/started", "a thread/paused", "b thread/started", "b thread/paused"}; !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+	if n := strings.Count(out.String(), `"result"`); n != 3 {
+		t.Errorf("%d answers:\n%s", n, out.String())
 	}
 }

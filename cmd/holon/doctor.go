@@ -28,7 +28,7 @@ func newDoctorCommand(g *globals) *cobra.Command {
 certificates, and says which it is. If it is another one than that of the data
 directory (--url, HOLON_URL), only its answers are checked. Otherwise: settings,
 integrity and density of the log, permissions and free space, also while the
-server runs. Each agent that is configured, or named with
+server runs, and which variables its agents do not get (names only). Each agent that is configured, or named with
 --agent, is started once, separately from the server's, and problems are
 reported: not installed, not logged in, Node.js too old. Each bridge is looked at:
 its secrets, what waits, was given up or is held, and whether its target can be
@@ -100,7 +100,7 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 	defer func() {
 		if err == nil {
 			r.Server = server.url
-			r.Findings = slices.Insert(r.Findings, 0, server.finding)
+			r.Findings = slices.Insert(r.Findings, 0, append([]sqlite.Finding{server.finding}, examineEnvironment(g)...)...)
 			r.OK = r.OK && server.finding.Level != sqlite.Error
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	processes "github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -117,6 +118,21 @@ func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 		text += "; the token is from " + e.TokenFrom
 	}
 	return timeline.OneLine(text)
+}
+
+// examineEnvironment names the variables that agents do not get: those that the running
+// server was started with, else those that one would be started with here. A server from
+// before this rule says nothing and leaves out nothing.
+func examineEnvironment(g *globals) []sqlite.Finding {
+	by, names := "a server that is started here", processes.LeftOut(g.environ)
+	if record, err := client.ReadServerFile(g.loaded.Data); err == nil && record.Alive() {
+		by, names = "the server", record.LeftOut
+	}
+	if names == nil {
+		return nil
+	}
+	return []sqlite.Finding{{Name: "environment", Level: sqlite.OK, Text: fmt.Sprintf(
+		"variables that %s does not pass on to its agents: %s", by, cmp.Or(strings.Join(names, ", "), "none"))}}
 }
 
 // sentences are the lines of a hint in one.

@@ -17,10 +17,13 @@ var programs = map[string]func(arg string) error{}
 
 func TestMain(m *testing.M) {
 	hosttest.Main(programs)
-	// What was started with nohup ignores SIGHUP, and what it starts does too, except if it
-	// catches it: tests send it to programs that must not.
-	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// What was started with nohup ignores SIGHUP, what a script started with "&" SIGINT, and
+	// what they start does too, except if they catch it: tests send both to programs that
+	// must not.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	// A read from a terminal cannot be cancelled: the reader of questions ends
 	// with the process. A connection that net/http cuts early lingers 500 ms,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,6 +51,16 @@ func TestRequestsThatAreNotLetInAreCounted(t *testing.T) {
 		if !strings.Contains(page, line+"\n") {
 			t.Errorf("no %s in the metrics", line)
 		}
+	}
+}
+
+// What libraries say with the logger of Go would go to stderr beside the log.
+func TestWhatLibrariesSayIsInTheLog(t *testing.T) {
+	s := startServer(t)
+	log.Print("a library says this")
+	s.stop()
+	if line := `"logger":"go","message":"a library says this"}`; !strings.Contains(s.log.String(), line) {
+		t.Errorf("no %s in %s", line, s.log.String())
 	}
 }
 

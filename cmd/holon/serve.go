@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -39,44 +40,61 @@ turns end before.
 			if err := loaded.Validate(); err != nil {
 				return err
 			}
-			// The reader of stdout or stderr may close it; writes then fail,
-			// and the server continues.
-			signal.Ignore(syscall.SIGPIPE)
 			var kill atomic.Pointer[func()]
 			stop, done := stopSignals(&kill)
 			defer done()
+			stderr := daemon.OpenStderr(g.err)
+			defer stderr.Close()
 			options := daemon.Options{
-				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
-				Servers:  servers.At(g.env("XDG_RUNTIME_DIR")),
+				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: stderr, Stop: stop,
+				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
 			if isTerminalFile(g.err) {
 				options.Welcome = g.args
 				options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
 			}
-			err = daemon.Run(cmd.Context(), options)
+			if err = daemon.Run(cmd.Context(), options); err == nil {
+				return nil
+			}
+			exit := &exitError{code: exitFailed}
 			var usage *daemon.UsageError
 			if errors.As(err, &usage) {
-				return &exitError{code: exitUsage, err: usage.Err}
+				exit.code, err = exitUsage, usage.Err
 			}
-			return err
+			// Said here: nothing may wait for the reader of stderr.
+			g.err = stderr
+			g.complain(err)
+			return exit
 		},
 	}
 	config.Bind(cmd.Flags())
 	return cmd
 }
 
+// descriptors is how many file descriptors this process may have open; 0 = not known. Go
+// has raised the limit to the hard one by now.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(limit.Cur, math.MaxInt32))
+}
+
 // killWithin is how long the end of the agents' processes may take after a
 // second signal.
 const killWithin = 500 * time.Millisecond
 
-// stopSignals closes stop at the first of endSignals. At a second SIGTERM or SIGINT it
+// stopSignals handles serverSignals: it closes stop at the first that stops the server. At a second SIGTERM or SIGINT it
 // kills the agents' processes and ends this process: two signals mean that the
 // sender does not want to wait. The process dies of that signal: a supervisor then
 // knows that it was asked for, and does not start the server again.
 func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
+	stops, caught := serverSignals()
+	signal.Notify(dropped, caught...)
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, endSignals()...)
+	signal.Notify(signals, stops...)
 	first := make(chan struct{})
 	go func() {
 		if _, ok := <-signals; !ok {

@@ -18,6 +18,7 @@ func TestNothingThatAServerStartsHasTheTokenOfItsUser(t *testing.T) {
 	const token, url = "of-the-user-0123456789-0123456789", "https://elsewhere.example.com"
 	for name, value := range map[string]string{
 		"HOLON_TOKEN": token, "HOLON_URL": url, "HOLON_MCP_URL": url + "/mcp", "HOLON_THREAD_ID": "elsewhere", "HOLON_TURN_ID": "elsewhere", "HOLON_ATTEMPT": "7", "HOLON_ORIGIN": "elsewhere",
+		"GIT_DIR": "elsewhere", "CLAUDECODE": "elsewhere", "TERM_PROGRAM": "elsewhere",
 		"PASSED_ON": "yes", processes.EnvGroup: "of-an-agent",
 	} {
 		t.Setenv(name, value)
@@ -36,6 +37,22 @@ func TestNothingThatAServerStartsHasTheTokenOfItsUser(t *testing.T) {
 		if name, value, _ := strings.Cut(kv, "="); processes.Own(name) != (name == processes.EnvGroup) && strings.HasPrefix(name, "HOLON_") && value != "" {
 			t.Errorf("the server still has %s", name)
 		}
+	}
+	if left := processes.LeftOut(os.Environ()); len(left) > 0 {
+		t.Errorf("the server still has %q", left)
+	}
+	// It says what it has left out, by the names alone. The doctor has none of these itself.
+	out := s.holon("doctor", "--skip-agents", "--skip-bridges").out
+	const says = "ok       environment    variables that the server does not pass on to its agents: "
+	_, line, _ := strings.Cut(out, says)
+	line, _, _ = strings.Cut(line, "\n")
+	for _, name := range []string{"CLAUDECODE", "GIT_DIR", "TERM_PROGRAM", "HOLON_TOKEN"} {
+		if !slices.Contains(strings.Split(line, ", "), name) {
+			t.Errorf("the doctor does not name %s:\n%s", name, out)
+		}
+	}
+	if strings.Contains(line, "elsewhere") || strings.Contains(out, token) || slices.Contains(strings.Split(line, ", "), processes.EnvGroup) {
+		t.Errorf("the doctor says %s", out)
 	}
 	asked := func(variable string) string {
 		return "good " + variable + "=" + strings.TrimSpace(s.want("run", "-q", "--agent=good", "env "+variable))
@@ -75,4 +92,17 @@ func TestAServerIsStartedWithoutTheTokenOfItsUser(t *testing.T) {
 	if got := processes.WithoutOwn(given); !slices.Equal(got, want) || given[1] != "HOLON_TOKEN=a" {
 		t.Errorf("%q, want %q; given is %q", got, want, given)
 	}
+}
+
+func TestDoctorNamesWhatAServerStartedHereWouldNotPassOn(t *testing.T) {
+	const says = "ok       environment    variables that a server that is started here does not pass on to its agents: "
+	dir := t.TempDir()
+	examine := func(environ ...string) string {
+		var out strings.Builder
+		g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &out, environ: append(environ, "HOME="+dir, "XDG_CONFIG_HOME="+dir)}}
+		execute(t.Context(), g, []string{"doctor", "--skip-agents", "--skip-bridges", "--agent=a=echo", "--data", filepath.Join(dir, "data")})
+		return out.String()
+	}
+	contains(t, examine("GIT_INDEX_FILE=secret", "PATH=/bin", "CODEX_CI=1", "CODEX_HOME=/c"), says+"CODEX_CI, GIT_INDEX_FILE\n")
+	contains(t, examine("PATH=/bin"), says+"none\n")
 }

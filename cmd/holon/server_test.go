@@ -113,9 +113,12 @@ func (s *server) start() {
 	}
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- daemon.Run(context.Background(), daemon.Options{
-			Config: settings, Version: "test", Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &s.log, Stop: stop,
+		stderr := daemon.OpenStderr(&s.log)
+		err := daemon.Run(context.Background(), daemon.Options{
+			Config: settings, Version: "test", Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Stop: stop,
 		})
+		stderr.Close()
+		ended <- err
 	}()
 	s.stop = sync.OnceFunc(func() {
 		close(stop)

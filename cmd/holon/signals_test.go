@@ -1,10 +1,13 @@
 package main
 
 import (
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -50,12 +53,34 @@ func TestAClosedTerminalStopsTheServerInOrder(t *testing.T) {
 		}
 	})
 	t.Run("unless it was started with nohup", func(t *testing.T) {
-		s := begin(t, "HOLON_DRAIN_SECONDS=0.1", "sh", "-c", `trap "" HUP; exec "$0" "$@"`)
+		s := begin(t, "HOLON_DRAIN_SECONDS=0.1", "sh", "-c", `trap "" HUP INT QUIT PIPE; exec "$0" "$@" --agent tells='exec:grep SigIgn /proc/self/status'`)
 		turn := s.begin("a", "echo", "/sleep 300")
 		signal(s, syscall.SIGHUP)
+		signal(s, syscall.SIGINT) // a script started it with "&"
+		signal(s, syscall.SIGQUIT)
 		s.becomes(turn, func(t *turns.Turn) bool { return t.State == turns.Completed })
 		if state := s.state().State; state != "running" {
 			t.Errorf("it is %s", state)
+		}
+		t.Run("but its agents ignore none of what it ignores", func(t *testing.T) {
+			if runtime.GOOS != "linux" {
+				hosttest.Need(t, "signals that are ignored are read in /proc, which only Linux has")
+			}
+			said := strings.TrimSpace(s.want("run", "-q", "--agent=tells", "x"))
+			mask, err := strconv.ParseUint(strings.TrimSpace(strings.TrimPrefix(said, "SigIgn:")), 16, 64)
+			if err != nil {
+				t.Fatalf("the agent says %q", said)
+			}
+			for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE} {
+				if mask&(1<<(s-1)) != 0 {
+					t.Errorf("the agent ignores %v", s)
+				}
+			}
+		})
+		signal(s, syscall.SIGTERM)
+		exited(t, s.process)
+		if code := s.process.cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("it ended with %v", s.process.cmd.ProcessState)
 		}
 	})
 }

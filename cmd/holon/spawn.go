@@ -102,7 +102,7 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 	defer log.Close()
 	server := exec.Command(program, args...)
 	server.Dir = "/"
-	server.Env = processes.WithoutOwn(environ) // a token of its user is not for the server
+	server.Env = processes.WithoutOwn(environ) // a token of its user is not for the server; the rest it leaves out itself
 	server.Stdout, server.Stderr = log, log
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := server.Start(); err != nil {

@@ -291,8 +291,10 @@ func (s *inProcess) Dial(context.Context) (io.ReadWriteCloser, error) {
 	s.stop, s.cancel, s.done, s.stdin = make(chan struct{}), cancel, make(chan error, 1), inWriter
 	done := s.done
 	go func() {
+		stderr := daemon.OpenStderr(io.Discard)
+		defer stderr.Close()
 		err := daemon.Run(ctx, daemon.Options{
-			Config: cfg, Version: "test", Stdin: inReader, Stdout: outWriter, Stderr: io.Discard, Stop: s.stop,
+			Config: cfg, Version: "test", Stdin: inReader, Stdout: outWriter, Stderr: stderr, Stop: s.stop,
 		})
 		if err != nil {
 			s.t.Log("the server ended:", err) // before the test sees its end

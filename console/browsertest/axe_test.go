@@ -28,7 +28,7 @@ func TestAxeIsWhatWasPublished(t *testing.T) {
 }
 
 // No page has a serious fault that axe finds, at either width, in either scheme, and none is
-// wider than its screen.
+// wider than its screen, or has a link or a button out of sight, whatever its font.
 func TestNobodyIsKeptOut(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
@@ -44,12 +44,16 @@ func TestNobodyIsKeptOut(t *testing.T) {
 			for _, fault := range p.audit() {
 				t.Errorf("%s: %s", s.name, fault)
 			}
-			if wide := read[[]string](p, "look.wide()"); len(wide) > 0 {
-				t.Errorf("%s: wider than %d px: %q", s.name, f.width, wide)
+			for _, letters := range []string{"0", ".12em"} { // whatever fonts there are: some are wider
+				p.eval("look.spread('" + letters + "')")
+				if wide := read[[]string](p, "look.wide()"); len(wide) > 0 {
+					t.Errorf("%s: wider than %d px with letters %s apart: %q", s.name, f.width, letters, wide)
+				}
+				if cut := read[[]string](p, "look.cut()"); len(cut) > 0 {
+					t.Errorf("%s: out of sight with letters %s apart: %q", s.name, letters, cut)
+				}
 			}
-			if cut := read[[]string](p, "look.cut()"); len(cut) > 0 {
-				t.Errorf("%s: out of sight: %q", s.name, cut)
-			}
+			p.eval("look.spread('0')")
 		}
 	}, allForms...)
 }

@@ -110,6 +110,15 @@ func Need(t testing.TB, missing string) {
 	t.Skipf("NOT TESTED: %s; REQUIRE_FAULTS=1 makes this a failure", missing)
 }
 
+// Long skips a test in short runs, which look for races: what it repeats, or how long it
+// waits, finds none that other tests do not.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED in short runs; without -short it is tested")
+	}
+}
+
 // Run runs a program to its end and returns all that it printed. What it has started ends
 // with it, at the end of the test or after ten minutes.
 func Run(t testing.TB, cmd *exec.Cmd) (string, error) {

@@ -49,6 +49,32 @@ func (c *Client) AwaitRetry(ctx context.Context, attempt int) error {
 	return pause(ctx, Backoff{}.wait(attempt, c.near()), c.retryNow())
 }
 
+// AwaitReconnect waits before an attempt (counted from 1) to open a stream again that err
+// has ended, and finds the server's address anew: it may have another one after a restart.
+// It returns err at once if another attempt is useless, because the server has refused
+// for good, and the cause of the context's end.
+func (c *Client) AwaitReconnect(ctx context.Context, attempt int, err error) error {
+	if !mayPass(err) {
+		return err
+	}
+	wait, enough := c.waitAfter(err, Backoff{}, attempt)
+	if err := pause(ctx, wait, enough); err != nil {
+		return err
+	}
+	c.refresh()
+	return nil
+}
+
+// waitAfter is the wait before an attempt after err. A wait that the server has asked for
+// is not cut short, so enough is nil then.
+func (c *Client) waitAfter(err error, backoff Backoff, attempt int) (wait time.Duration, enough <-chan struct{}) {
+	wait, enough = backoff.wait(attempt, c.near()), c.retryNow()
+	if least := retryAfter(err); least > 0 {
+		return max(wait, least), nil
+	}
+	return wait, enough
+}
+
 // near reports whether the server is on this machine.
 func (c *Client) near() bool {
 	endpoint, err := c.Endpoint()

@@ -164,6 +164,9 @@ type ServerRecord struct {
 	LogID string   `json:"log_id"`
 	// PublicURL is the address under which browsers reach the console; "" = unknown.
 	PublicURL string `json:"public_url,omitzero"`
+	// LeftOut are the names of the variables that the server was started with and does not
+	// pass on to its agents; nil = a server that passes them on.
+	LeftOut []string `json:"left_out_environment,omitzero"`
 }
 
 // ServerFile returns the path of a data directory's server.json.

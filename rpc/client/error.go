@@ -191,6 +191,15 @@ func (b *errorBody) typed(status int) *Error {
 	return e
 }
 
+// ErrorOf reads the error member of a response, for callers with their own JSON-RPC.
+func ErrorOf(raw json.RawMessage) *Error {
+	var body errorBody
+	if json.Unmarshal(raw, &body) != nil {
+		return &Error{Message: "the error cannot be read"}
+	}
+	return body.typed(0)
+}
+
 // fromJSONRPC turns the library's error into an Error.
 func fromJSONRPC(err *jsonrpc2.Error) *Error {
 	body := errorBody{Code: int(err.Code), Message: err.Message}

@@ -129,10 +129,7 @@ func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error 
 			s.attempt, s.open = 0, false
 		}
 		s.attempt++
-		wait, enough := s.options.Backoff.wait(s.attempt, s.client.near()), s.client.retryNow()
-		if least := retryAfter(err); least > 0 {
-			wait, enough = max(wait, least), nil
-		}
+		wait, enough := s.client.waitAfter(err, s.options.Backoff, s.attempt)
 		s.tell(State{Kind: Lost, AfterSeq: s.cursor, Reason: err, Attempt: s.attempt, RetryIn: wait})
 		if err := pause(ctx, wait, enough); err != nil {
 			return err
@@ -169,18 +166,25 @@ func (s *Subscription) retryable(err error) bool {
 	if !s.opened && !s.options.RetryFirst {
 		return false
 	}
+	var gap *GapError
+	if errors.As(err, &gap) {
+		sameGap := s.lostAt == gap.After
+		s.lostAt = gap.After
+		return !sameGap
+	}
+	return mayPass(err)
+}
+
+// mayPass reports whether what has ended or refused a stream may be over with another
+// attempt: everything but a server's word that it is not.
+func mayPass(err error) bool {
 	var refused *Error
 	var closed *ClosedError
-	var gap *GapError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Retryable || refused.HTTPStatus >= 500
 	case errors.As(err, &closed):
 		return closed.Reconnect
-	case errors.As(err, &gap):
-		sameGap := s.lostAt == gap.After
-		s.lostAt = gap.After
-		return !sameGap
 	}
 	return true
 }

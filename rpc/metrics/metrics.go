@@ -13,6 +13,7 @@ type Set struct {
 	unadmitted  prometheus.Gauge
 	refused     prometheus.Counter
 	displaced   prometheus.Counter
+	unaccepted  prometheus.Counter
 	streams     *prometheus.GaugeVec
 	opened      *prometheus.CounterVec
 	closed      *prometheus.CounterVec
@@ -36,6 +37,7 @@ func New(lag, chunks func() float64) *Set {
 		unadmitted:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections_unadmitted", Help: "Open network connections on which no request has been admitted."}),
 		displaced:   prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_displaced_total", Help: "Connections closed before they were admitted because a listener had max_unadmitted_connections."}),
 		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Requests answered 503 because max_connections, or the share of their token, was reached."}),
+		unaccepted:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_accept_errors_total", Help: "Failures to accept a connection, such as for want of descriptors; it is tried again."}),
 		streams:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "holon_streams", Help: "Open streams by transport."}, []string{"transport"}),
 		opened:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_opened_total", Help: "Streams opened by transport."}, []string{"transport"}),
 		closed:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_closed_total", Help: "Streams ended, by why: left (the client), stalled (a write took too long), torn (the rest of an event could not be read), or the code of stream/closing."}, []string{"why"}),
@@ -49,7 +51,7 @@ func New(lag, chunks func() float64) *Set {
 		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
 		chunks:   prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_chunk_bytes", Help: "Bytes of the log that streams hold because their readers have not taken them: replay_bytes bounds all but the small chunks of 8 KiB."}, chunks),
 	}
-	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.chunks}
+	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.unaccepted, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.chunks}
 	return s
 }
 
@@ -82,6 +84,9 @@ func (s *Set) ConnectionRefused() { s.refused.Inc() }
 
 // ConnectionDisplaced counts a connection that was closed to make room.
 func (s *Set) ConnectionDisplaced() { s.displaced.Inc() }
+
+// AcceptFailed counts a connection that could not be accepted.
+func (s *Set) AcceptFailed() { s.unaccepted.Inc() }
 
 // StreamOpened counts a stream.
 func (s *Set) StreamOpened(transport string) {

@@ -11,6 +11,7 @@
 // Words in capitals, in the user's last message, choose the answer:
 //
 //	TOOL          a command in the agent's own shell tool, which needs permission
+//	ENVIRONMENT   the same with a command that writes its environment to a file
 //	HANG          the same with a command that does not end by itself
 //	WRITE PATH    a file written by the agent's own tool for that
 //	PLAN          a list of steps in the agent's own tool for that

@@ -61,22 +61,23 @@ type call struct {
 func (r reply) whole() string { return strings.Join(r.text, "") }
 
 var (
-	sayWord   = regexp.MustCompile(`\bSAY ([\p{L}\p{N}_-]+)`)
-	slowCount = regexp.MustCompile(`\bSLOW(?: (\d+))?`)
-	writePath = regexp.MustCompile(`\bWRITE ([^\s"'<>]+)`)
-	toolWord  = regexp.MustCompile(`\bTOOL\b`)
-	hangWord  = regexp.MustCompile(`\bHANG\b`)
-	planWord  = regexp.MustCompile(`\bPLAN\b`)
-	askWord   = regexp.MustCompile(`\bASK\b`)
-	thinkWord = regexp.MustCompile(`\bTHINK\b`)
-	lookWord  = regexp.MustCompile(`\bLOOK\b`)
-	recall    = regexp.MustCompile(`\bRECALL\b`)
-	tooMuch   = regexp.MustCompile(`\bOVERLOADED\b`)
+	sayWord         = regexp.MustCompile(`\bSAY ([\p{L}\p{N}_-]+)`)
+	slowCount       = regexp.MustCompile(`\bSLOW(?: (\d+))?`)
+	writePath       = regexp.MustCompile(`\bWRITE ([^\s"'<>]+)`)
+	toolWord        = regexp.MustCompile(`\bTOOL\b`)
+	environmentWord = regexp.MustCompile(`\bENVIRONMENT\b`)
+	hangWord        = regexp.MustCompile(`\bHANG\b`)
+	planWord        = regexp.MustCompile(`\bPLAN\b`)
+	askWord         = regexp.MustCompile(`\bASK\b`)
+	thinkWord       = regexp.MustCompile(`\bTHINK\b`)
+	lookWord        = regexp.MustCompile(`\bLOOK\b`)
+	recall          = regexp.MustCompile(`\bRECALL\b`)
+	tooMuch         = regexp.MustCompile(`\bOVERLOADED\b`)
 	// refusedBefore finds a prompt after a restart that says no. Agents name their options
 	// in words of their own.
 	refusedBefore = regexp.MustCompile(`The server was restarted while you waited for: [\s\S]*\. The answer: (No|Reject|Deny|Decline|Cancel|Abort)`)
 
-	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall, tooMuch, doWord}
+	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, environmentWord, hangWord, planWord, askWord, thinkWord, recall, tooMuch, doWord}
 )
 
 // answer chooses the reply. It depends on the question alone.

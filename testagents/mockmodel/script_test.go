@@ -28,6 +28,7 @@ func TestWordsChooseTheAnswer(t *testing.T) {
 		{"tool that is not there", []message{person("TOOL")}, someTools[:1], "Hello from the mock model.", ""},
 		{"tool allowed over a restart", []message{person("TOOL"), model, person("The server was restarted while you waited for: run x\ny. The answer: Yes, proceed. Go on.", "TOOL")}, someTools, "I will run a command. ", "Bash"},
 		{"tool refused over a restart", []message{person("TOOL"), model, {by: byTool, texts: []string{"The server was restarted while you waited for: run x\ny. The answer: No, and tell Codex. Go on.", "TOOL"}}}, someTools, "I leave it undone.", ""},
+		{"environment", []message{person("ENVIRONMENT")}, someTools, "I will run a command. ", "Bash"},
 		{"hang", []message{person("HANG")}, someTools, "I will run a long command. ", "Bash"},
 		{"write", []message{person("WRITE /a/b.txt now")}, someTools, "I will write a file. ", "Write"},
 		{"write without a path", []message{person("WRITE")}, someTools, "Hello from the mock model.", ""},

@@ -12,8 +12,9 @@ const (
 	shellCommand = "echo hello-from-tool && echo done >> tool-was-here.txt"
 	// hangCommand writes its pid to a file, so that a test can see that it has
 	// ended.
-	hangCommand = "echo $$ > hanging-pid.txt && exec sleep 600"
-	fileText    = "written by the mock model\n"
+	hangCommand        = "echo $$ > hanging-pid.txt && exec sleep 600"
+	environmentCommand = "env -0 > environment.txt"
+	fileText           = "written by the mock model\n"
 )
 
 // The tools of the agents, the preferred ones first. Case does not matter.
@@ -30,6 +31,8 @@ func (q question) use() (*call, []string) {
 	switch {
 	case hangWord.MatchString(q.said):
 		return shellCall(q.pick(shellTools), hangCommand), []string{"I will run ", "a long command. "}
+	case environmentWord.MatchString(q.said):
+		return shellCall(q.pick(shellTools), environmentCommand), []string{"I will run ", "a command. "}
 	case toolWord.MatchString(q.said):
 		return shellCall(q.pick(shellTools), shellCommand), []string{"I will run ", "a command. "}
 	case planWord.MatchString(q.said):

@@ -36,6 +36,14 @@ type Agent struct {
 	// TellsFailures is true if the agent ends a prompt as usual when its model fails, and
 	// says so beside that.
 	TellsFailures bool
+	// Markers are the variables by which its commands can tell that it runs them, in
+	// order. Servers leave them out for agents (process.LeftOut).
+	Markers []string
+	// Settings are the other variables with its name in them that it gives its commands.
+	// A person may have set them as well, so servers pass them on.
+	Settings []string
+	// EnvironmentOnly is true if only the environment of its commands is tried.
+	EnvironmentOnly bool
 
 	settings func(home, model string) (files map[string]string, env map[string]string)
 }
@@ -49,18 +57,42 @@ func All() []Agent {
 		{
 			Name: "opencode", Title: "OpenCode", Version: "1.18.33",
 			Package: "opencode-ai", Program: "opencode", Args: []string{"acp"}, settings: openCode,
+			Markers: []string{"AGENT", "OPENCODE", "OPENCODE_PID"}, Settings: []string{"OPENCODE_CLIENT"},
 		}, {
 			Name: "codex", Title: "Codex", Version: "2.6.0",
 			Package: "@agentclientprotocol/codex-acp", Program: "codex-acp", TellsFailures: true, settings: codex,
+			Markers:  []string{"CODEX_CI", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_VERSION"},
+			Settings: []string{"CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS", "CODEX_MANAGED_BY_NPM", "CODEX_MANAGED_PACKAGE_ROOT"},
 		}, {
 			Name: "claude", Title: "Claude Code", Version: "0.100.0",
 			Package: "@agentclientprotocol/claude-agent-acp", Program: "claude-agent-acp", Node: nodeVersion, TellsFailures: true, settings: claude,
+			Markers: []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"},
+			Settings: []string{
+				"CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "CLAUDE_CODE_EXECPATH",
+				"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID",
+				"CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "CLAUDE_EFFORT", "CLAUDE_PID",
+			},
 		}, {
 			Name: "gemini", Title: "Gemini CLI", Version: "0.61.0",
 			Package: "@google/gemini-cli", Program: "gemini",
 			Args: []string{"--acp", "--skip-trust", "-m", "gemini-2.5-flash"}, ByMinute: true, settings: gemini,
+			Markers: []string{"GEMINI_CLI"}, Settings: []string{"GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_TRUST_WORKSPACE"},
+		}, {
+			Name: "qwen", Title: "Qwen Code", Version: "0.24.4",
+			Package: "@qwen-code/qwen-code", Program: "qwen", Args: []string{"--acp"}, settings: qwen, EnvironmentOnly: true,
+			Markers: []string{
+				"QWEN_CODE", "QWEN_CODE_AGENT_ID", "QWEN_CODE_LAUNCHER_PID", "QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN",
+				"QWEN_CODE_MODEL_IDENTITY", "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE", "QWEN_CODE_PROJECT_DIR",
+				"QWEN_CODE_PROMPT_ID", "QWEN_CODE_SESSION_ID", "QWEN_CODE_STARTUP_VERSION",
+			},
+			Settings: []string{"QWEN_CODE_CLI", "QWEN_CODE_MANAGED_NPM_PIN", "QWEN_CODE_MANAGED_NPM_ROOT", "QWEN_CODE_MODEL", "QWEN_CODE_NO_RELAUNCH"},
 		},
 	}
+}
+
+// marks reports whether a variable has the name of the agent in it, in capitals.
+func (a Agent) marks(variable string) bool {
+	return strings.Contains(variable, strings.ToUpper(a.Name))
 }
 
 // Named returns the agents with these names, in their order. The error names
@@ -75,7 +107,7 @@ func Named(names ...string) ([]Agent, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no agent %q: choose among opencode, codex, claude, gemini", name)
+			return nil, fmt.Errorf("there is no agent %q: choose among opencode, codex, claude, gemini, qwen", name)
 		}
 	}
 	return list, nil

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
@@ -75,6 +77,9 @@ func TestRealAgents(t *testing.T) {
 			p := newPlace(t, a, cache)
 			p.start(t)
 			for _, s := range scenarios {
+				if a.EnvironmentOnly && s.name != commandsEnvironment {
+					continue
+				}
 				times := 1
 				if s.name == questionOverStop || s.name == questionOverKill {
 					times = restarts
@@ -98,6 +103,24 @@ func TestUnknownAgentsAreNamed(t *testing.T) {
 	list, err := Named("gemini", "codex")
 	if err != nil || len(list) != 2 || list[0].Name != "gemini" || list[1].Name != "codex" {
 		t.Errorf("got %v, %v", list, err)
+	}
+}
+
+// What real agents were seen to put into the environment of their commands.
+func TestServersLeaveOutTheMarkersOfAgents(t *testing.T) {
+	environ := func(names []string) (environ []string) {
+		for _, name := range names {
+			environ = append(environ, name+"=x")
+		}
+		return environ
+	}
+	for _, a := range All() {
+		if got := process.LeftOut(environ(a.Markers)); !slices.Equal(got, a.Markers) {
+			t.Errorf("%s: left out are %q, its markers are %q", a.Name, got, a.Markers)
+		}
+		if got := process.LeftOut(environ(a.Settings)); len(got) > 0 {
+			t.Errorf("%s: the settings %q are left out", a.Name, got)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ var scenarios = []scenario{
 	{"text, agent running", secondTurn},
 	{"tool allowed by a second client", toolAllowed},
 	{"tool rejected", toolRejected},
+	{commandsEnvironment, leavesMarkers},
 	{"file written", fileWritten},
 	{"question answered", questionAnswered},
 	{"image seen by the model", imageSeen},
@@ -47,6 +48,7 @@ var scenarios = []scenario{
 }
 
 const (
+	commandsEnvironment = "a command's environment"
 	// These two run as often as EnvRestarts says.
 	questionOverStop = "permission open while the server is stopped"
 	questionOverKill = "permission open while the server is killed"

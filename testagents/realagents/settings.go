@@ -94,6 +94,19 @@ func gemini(home, model string) (files, env map[string]string) {
 	}
 }
 
+func qwen(_, model string) (files, env map[string]string) {
+	settings := object(map[string]any{
+		"security": map[string]any{"auth": map[string]any{"selectedType": "openai"}},
+		"general":  map[string]any{"enableAutoUpdate": false},
+		"privacy":  map[string]any{"usageStatisticsEnabled": false},
+	})
+	return map[string]string{".qwen/settings.json": settings}, map[string]string{
+		"OPENAI_BASE_URL": model + "/v1",
+		"OPENAI_API_KEY":  anyKey,
+		"OPENAI_MODEL":    "mock-1",
+	}
+}
+
 func object(v map[string]any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

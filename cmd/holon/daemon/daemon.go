@@ -45,9 +45,12 @@ type Options struct {
 	Commit  string // from which the program was built; "" = not known
 	Stdin   io.Reader
 	Stdout  io.Writer
-	Stderr  io.Writer       // for the log and for lines for people
+	Stderr  *Stderr         // for the log and for lines for people; the caller closes it
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
 
+	// Descriptors is how many file descriptors the process may have open, which bounds
+	// its connections; 0 = enough for max_connections.
+	Descriptors int
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
 	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
@@ -96,6 +99,7 @@ type daemon struct {
 	listeners  []*listener
 	pprof      *listener // nil: none
 	startedAt  time.Time
+	leftOut    []string // names of variables that are not passed on
 }
 
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
@@ -104,11 +108,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// What this process starts must not inherit its access to another server.
-	if err := process.Disown(); err != nil {
+	// What this process starts must not inherit its access to another server, nor what is
+	// true only where it was started.
+	leftOut, err := process.Disown()
+	if err != nil {
 		return err
 	}
-	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
+	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), leftOut: leftOut, inboxes: newInboxMetrics()}
 	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
 	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
@@ -118,7 +124,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.log, err = d.newLogger(d.logs); err != nil {
 		return &UsageError{err}
 	}
-	defer func() { _ = d.log.Sync() }() // if stderr is closed, the error cannot be reported
+	// Libraries, such as net/http, have a logger that writes to stderr itself.
+	restore, err := zap.RedirectStdLogAt(d.log.Named("go"), zap.WarnLevel)
+	if err != nil {
+		return err
+	}
+	defer restore()
 
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
@@ -307,7 +318,7 @@ func (d *daemon) engineConfig() engine.Config {
 
 // say prints a line for people.
 func (d *daemon) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // a closed stderr does not stop the server
+	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // it returns no error
 }
 
 // withdraw removes server.json and the entry of the registry, if they are still this

@@ -100,6 +100,7 @@ func (d *daemon) open(at string) (*listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	gate = gate.Observe(d.refused)
+	l.Listener = d.wire.Listener(l.Listener)
 	scheme := "http://"
 	if d.cfg.TLSCert != "" && !isUnix {
 		cert, err := tls.LoadX509KeyPair(d.cfg.TLSCert, d.cfg.TLSKey)
@@ -243,9 +244,7 @@ func (d *daemon) openPprof() error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	d.pprof = &listener{Listener: l, server: &http.Server{
-		Handler: gate.Middleware(pprofMux()), ConnContext: gate.ConnContext, ReadHeaderTimeout: 5 * time.Second,
-	}}
+	d.pprof = &listener{Listener: d.wire.Listener(l), server: d.wire.HTTPServer(gate.Middleware(pprofMux()), gate.ConnContext)}
 	return nil
 }
 

@@ -1,8 +1,8 @@
 package daemon
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -11,28 +11,37 @@ import (
 )
 
 // newLogger logs to stderr and to the ring that holon/logStream reads. Stderr gets one
-// JSON object per line; if a person reads it on a terminal, words.
+// JSON object per line; if a person reads it on a terminal, words. No entry waits for its
+// reader.
 func (o *Options) newLogger(ring *logring.Ring) (*zap.Logger, error) {
 	at, err := zapcore.ParseLevel(o.Config.LogLevel)
 	if err != nil {
 		return nil, fmt.Errorf("log_level: %w", err)
 	}
-	stderr := jsonCore(o.Stderr, at)
+	core, shown := jsonCore, at
 	if o.Welcome != nil {
-		shown := at
+		core = newWordsCore
 		if !o.AskedForLog {
 			shown = max(at, zapcore.WarnLevel)
 		}
-		stderr = &wordsCore{LevelEnabler: shown, to: zapcore.Lock(zapcore.AddSync(o.Stderr))}
 	}
-	return zap.New(zapcore.NewTee(stderr, ring.Core(at))), nil
+	below := zap.LevelEnablerFunc(func(l zapcore.Level) bool { return l >= shown && l < zapcore.WarnLevel })
+	o.Stderr.tellBy(func(d Dropped) []byte {
+		var line bytes.Buffer
+		zap.New(core(zapcore.AddSync(&line), zapcore.WarnLevel)).Warn("lines of this log were dropped, because stderr was not read",
+			zap.Int("info", d.Info), zap.Int("warnings", d.Warnings))
+		return line.Bytes()
+	})
+	return zap.New(zapcore.NewTee(
+		core(zapcore.AddSync(infoLines{o.Stderr}), below), core(zapcore.AddSync(o.Stderr), max(shown, zapcore.WarnLevel)), ring.Core(at),
+	), zap.ErrorOutput(zapcore.AddSync(o.Stderr))), nil
 }
 
 // jsonCore writes a JSON object per line.
-func jsonCore(to io.Writer, at zapcore.Level) zapcore.Core {
+func jsonCore(to zapcore.WriteSyncer, at zapcore.LevelEnabler) zapcore.Core {
 	enc := zap.NewProductionEncoderConfig()
 	enc.TimeKey, enc.MessageKey, enc.LevelKey = "time", "message", "level"
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
 	enc.EncodeDuration = zapcore.StringDurationEncoder
-	return zapcore.NewCore(zapcore.NewJSONEncoder(enc), zapcore.Lock(zapcore.AddSync(to)), at)
+	return zapcore.NewCore(zapcore.NewJSONEncoder(enc), to, at)
 }

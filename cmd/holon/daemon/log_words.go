@@ -23,6 +23,10 @@ type wordsCore struct {
 	fields []zapcore.Field
 }
 
+func newWordsCore(to zapcore.WriteSyncer, at zapcore.LevelEnabler) zapcore.Core {
+	return &wordsCore{LevelEnabler: at, to: to}
+}
+
 // With implements zapcore.Core.
 func (c *wordsCore) With(fields []zapcore.Field) zapcore.Core {
 	next := *c

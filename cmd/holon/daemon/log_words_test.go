@@ -12,7 +12,7 @@ import (
 
 func TestTheLogOnATerminalIsALineOfWords(t *testing.T) {
 	var seen strings.Builder
-	log := zap.New(&wordsCore{LevelEnabler: zapcore.InfoLevel, to: zapcore.AddSync(&seen)}, zap.WithClock(noon{}))
+	log := zap.New(newWordsCore(zapcore.AddSync(&seen), zapcore.InfoLevel), zap.WithClock(noon{}))
 	log.Debug("nobody asked for it")
 	log.Named("agents").With(zap.String("agent", "mine")).Warn("it has ended", zap.Duration("after", time.Second), zap.Error(errors.New("a\nb\x1b[2J")))
 	log.Error("cut", zap.String("stack", strings.Repeat("x", 1000)))

@@ -122,6 +122,7 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
+		droppedLines("info", func() int { return d.Stderr.Dropped().Info }), droppedLines("warning", func() int { return d.Stderr.Dropped().Warnings }),
 		d.buildInfo(), &oldestWaits{d: d}, &reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d}, &deliveryMetrics{d.deliveries.service.Stats},
 	)
 	reg.MustRegister(d.inboxes.collectors()...)
@@ -130,6 +131,13 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		reg.MustRegister(d.wire.Collector(), &cacheMetrics{d: d})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg})
+}
+
+// droppedLines counts lines of the log at a level.
+func droppedLines(level string, n func() int) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "holon_log_lines_dropped_total", Help: "Lines of the log that were dropped because stderr was not read.", ConstLabels: prometheus.Labels{"level": level},
+	}, func() float64 { return float64(n()) })
 }
 
 // reviewCounts are the reviews since the start of the server, by where they are.

@@ -74,11 +74,12 @@ func (d *daemon) followLog(ctx context.Context) (*follow.Dispatcher, error) {
 	return followers, d.engine.Inboxes().Follow(ctx, followers, position.LogID, d.store.Tail().Head)
 }
 
-// limits are the bounds that the configuration sets.
+// limits are the bounds that the configuration sets, and the process.
 func (d *daemon) limits() api.Limits {
+	connections, unadmitted := d.connectionBounds()
 	return api.Limits{
 		MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
-		MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
+		MaxConnections: connections, MaxUnadmitted: unadmitted, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
 		MaxWaitingTurns: d.cfg.MaxWaitingTurns,
 		MaxQueuedTurns:  d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
 		WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),

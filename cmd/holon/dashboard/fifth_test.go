@@ -44,7 +44,9 @@ func fifths(t *testing.T) []*fifth {
 	}
 	var list []*fifth
 	for _, agent := range agents {
-		list = append(list, realAgent(agent))
+		if !agent.EnvironmentOnly {
+			list = append(list, realAgent(agent))
+		}
 	}
 	return list
 }

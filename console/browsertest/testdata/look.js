@@ -83,6 +83,13 @@ globalThis.look = {
     return all.slice(0, 10)
   },
 
+  // spread sets letters so far apart, as those of a wide font are.
+  spread(width) {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(`* { letter-spacing: ${width} }`)
+    document.adoptedStyleSheets = [sheet]
+  },
+
   // cut returns links and buttons that lie beyond the side of a box whose bar nobody sees.
   cut() {
     const all = []

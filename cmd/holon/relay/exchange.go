@@ -1,0 +1,98 @@
+package relay
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/rpc/frame"
+)
+
+// maxTries is how often a request is sent: one whose sending cuts every connection, as
+// where a proxy refuses its size, would be sent for ever.
+const maxTries = 3
+
+// exchange is one line of the client, and what the server makes of it.
+type exchange struct {
+	line    []byte
+	members []frame.Message // they point into line
+	batch   bool
+	sent    bool // on this connection
+	tries   int
+}
+
+// newExchange reads a line as the server does. The line must not change any more.
+func newExchange(parser *frame.Parser, line []byte) *exchange {
+	members, batch := parser.Parse(line)
+	defer parser.Forget()
+	return &exchange{line: line, members: slices.Clone(members), batch: batch}
+}
+
+// answers reports whether a message is answered: requests and what is invalid are,
+// notifications and responses are not.
+func answers(m *frame.Message) bool { return m.Fault != frame.Dropped && !m.Notification() }
+
+// answered reports whether the line is answered.
+func (x *exchange) answered() bool {
+	return slices.ContainsFunc(x.members, func(m frame.Message) bool { return answers(&m) })
+}
+
+// member returns the first message that is answered under an id, nil if there is none. The
+// key is that of frame.IDKey.
+func (x *exchange) member(key string) *frame.Message {
+	for i := range x.members {
+		if m := &x.members[i]; answers(m) && frame.IDKey(m.ID) == key {
+			return m
+		}
+	}
+	return nil
+}
+
+// repeatable reports whether the line may be executed twice. What is invalid is not
+// executed.
+func (x *exchange) repeatable() bool {
+	return !slices.ContainsFunc(x.members, func(m frame.Message) bool {
+		return m.Fault == frame.NoFault && !api.Repeatable(m.Method, m.Params)
+	})
+}
+
+// notifies reports whether the line has a notification that changes what the connection is
+// subscribed to: no answer will tell whether it has.
+func (x *exchange) notifies() bool {
+	return slices.ContainsFunc(x.members, func(m frame.Message) bool { return m.Notification() && boundToConnection(m.Method) })
+}
+
+// outcomeUnknown is the answer to what was sent and is not sent again.
+func (x *exchange) outcomeUnknown() []byte {
+	var parts [][]byte
+	for i := range x.members {
+		if m := &x.members[i]; answers(m) {
+			parts = append(parts, unknownTo(m))
+		}
+	}
+	if !x.batch {
+		return parts[0]
+	}
+	return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+}
+
+func unknownTo(m *frame.Message) []byte {
+	e := api.Errorf(api.KindOutcomeUnknown, "the connection was lost before the answer came: the request may have taken effect or not")
+	e.Data.Method = m.Method
+	id := jsontext.Value(m.ID)
+	if id == nil {
+		id = jsontext.Value("null")
+	}
+	line, err := json.Marshal(struct {
+		JSONRPC string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Error   *api.Error     `json:"error"`
+	}{"2.0", id, e}, api.WireOptions)
+	if err != nil { // an id is JSON, and the rest always encodes
+		panic(err)
+	}
+	return line
+}

@@ -1,0 +1,198 @@
+package relay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/rpc/frame"
+)
+
+// maxKept bounds the lines that wait to be sent or answered. Above it the client is not
+// read, as a server does not read above max_in_flight. One line may always be kept.
+const maxKept = 64 << 20
+
+// requests are the lines of the client, in their order, that are not done: a request until
+// it is answered, any other line until it is sent. All goroutines may use it.
+type requests struct {
+	changed chan struct{} // has an entry after something has changed that done looks at
+	more    chan struct{} // has an entry after there may be a line to send
+
+	most      int // maxKept, or less in tests
+	mu        sync.Mutex
+	room      *sync.Cond // signalled when there is more room, or at the end
+	list      []*exchange
+	kept      int  // the bytes of list
+	opened    bool // there was a connection
+	ended     bool // the input has ended
+	closed    bool // nobody sends any more
+	untracked bool // a notification may have changed what the connection is subscribed to
+}
+
+func newRequests() *requests {
+	q := &requests{most: maxKept, changed: make(chan struct{}, 1), more: make(chan struct{}, 1)}
+	q.room = sync.NewCond(&q.mu)
+	return q
+}
+
+// read takes lines until in ends. Its error says which line is too long.
+func (q *requests) read(in io.Reader) error {
+	var parser frame.Parser
+	for reader := linesOf(in, false); ; {
+		line, err := reader.Next()
+		switch {
+		case errors.Is(err, lines.ErrTooLong):
+			return fmt.Errorf("stdin: %w", err)
+		case err != nil:
+			q.change(func() { q.ended = true })
+			return nil
+		}
+		q.add(newExchange(&parser, bytes.Clone(line)))
+	}
+}
+
+// add waits for room.
+func (q *requests) add(x *exchange) {
+	q.mu.Lock()
+	for len(q.list) > 0 && q.kept+x.size() > q.most && !q.closed {
+		q.room.Wait()
+	}
+	q.mu.Unlock()
+	q.change(func() {
+		q.list, q.kept = append(q.list, x), q.kept+x.size()
+		q.untracked = q.untracked || x.notifies()
+	})
+}
+
+// change does what under the lock and says that there may be something new.
+func (q *requests) change(what func()) {
+	q.mu.Lock()
+	what()
+	q.mu.Unlock()
+	notify(q.more)
+	notify(q.changed)
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// touch says that something has happened.
+func (q *requests) touch() { notify(q.changed) }
+
+// next returns the next line to send, and whether there will be none.
+func (q *requests) next() (x *exchange, ended bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, x := range q.list {
+		if !x.sent {
+			x.sent = true
+			x.tries++
+			return x, false
+		}
+	}
+	return nil, q.ended
+}
+
+// wrote says how many bytes of a line were taken by the connection. Without its last byte
+// the server cannot execute it.
+func (q *requests) wrote(x *exchange, n int) {
+	if n < len(x.line) {
+		q.mu.Lock()
+		x.sent = false
+		x.tries--
+		q.mu.Unlock()
+	} else if !x.answered() {
+		q.remove(x)
+	}
+}
+
+// remove takes out what is done.
+func (q *requests) remove(x *exchange) {
+	q.change(func() {
+		if i := slices.Index(q.list, x); i >= 0 {
+			q.list, q.kept = slices.Delete(q.list, i, i+1), q.kept-x.size()
+			q.room.Signal()
+		}
+	})
+}
+
+// cut says that the connection has ended. It returns the requests that cannot be sent
+// again; the others will be.
+func (q *requests) cut() (unknown []*exchange) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, x := range q.list {
+		switch {
+		case !x.sent:
+		case x.tries < maxTries && x.repeatable():
+			x.sent = false
+		default:
+			unknown = append(unknown, x)
+		}
+	}
+	return unknown
+}
+
+// answeredBy returns the request that an answer belongs to, nil if there is none.
+func (q *requests) answeredBy(a *answer) *exchange {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var found, longest *exchange
+	for _, x := range q.list {
+		if !x.sent || !x.answered() {
+			continue
+		}
+		if longest == nil || len(x.line) > len(longest.line) {
+			longest = x
+		}
+		if x.batch == a.batch && x.member(a.parts[0].key()) != nil {
+			// The second of two requests with one id is the one that is refused.
+			if found = x; a.parts[0].kind() != "duplicate_id" {
+				return x
+			}
+		}
+	}
+	if found == nil && a.parts[0].key() == "" && a.parts[0].kind() == "frame_too_large" {
+		return longest // a line of which the server has not read the id
+	}
+	return found
+}
+
+// connect says that there is a connection.
+func (q *requests) connect() { q.change(func() { q.opened = true }) }
+
+// close has read and add wait no more.
+func (q *requests) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.room.Signal()
+}
+
+func (q *requests) connected() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.opened }
+
+// tracked reports whether answers have told all that the connection is subscribed to.
+func (q *requests) tracked() bool { q.mu.Lock(); defer q.mu.Unlock(); return !q.untracked }
+
+func (q *requests) atEnd() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.ended }
+
+// done reports whether the input has ended and every request is answered, once there was a
+// connection.
+func (q *requests) done() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.opened && q.ended && len(q.list) == 0
+}
+
+// exchangeBytes is about what a message takes besides the bytes of its line.
+const exchangeBytes = 256
+
+func (x *exchange) size() int { return len(x.line) + exchangeBytes*max(1, len(x.members)) }

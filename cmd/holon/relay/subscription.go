@@ -1,0 +1,113 @@
+package relay
+
+import (
+	"maps"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The methods whose effect ends with the connection.
+const (
+	subscribe   = "stream/subscribe"
+	unsubscribe = "stream/unsubscribe"
+	followLog   = "holon/logStream"
+	unfollowLog = "holon/logStream/stop"
+)
+
+func boundToConnection(method string) bool {
+	return method == subscribe || method == unsubscribe || method == followLog
+}
+
+// subscription is what the client is subscribed to, and how far it has come.
+type subscription struct {
+	params map[string]jsontext.Value // of stream/subscribe; nil = all events
+	none   bool                      // after stream/unsubscribe
+	known  bool                      // whether after is known
+	after  int64                     // the last seq that was passed on
+	logID  string
+	logs   map[string]struct{} // the ids of the followed holon/logStream
+}
+
+// begin says where a stream has begun. Of a server that does not say it, the first event
+// does.
+func (s *subscription) begin(after *int64, logID string) {
+	if after != nil {
+		s.known, s.after, s.logID = true, *after, logID
+	}
+}
+
+// advance says that an event or a heartbeat was passed on.
+func (s *subscription) advance(seq int64) {
+	if !s.known || seq > s.after {
+		s.known, s.after = true, seq
+	}
+}
+
+// answered says that a request had a result.
+func (s *subscription) answered(method string, params, result jsontext.Value) {
+	var r struct {
+		AfterSeq *int64 `json:"after_seq"`
+		LogID    string `json:"log_id"`
+		StreamID string `json:"stream_id"`
+	}
+	var p map[string]jsontext.Value
+	_, _ = json.Unmarshal(result, &r, lenient), json.Unmarshal(params, &p, lenient) // the server has read it
+	switch method {
+	case subscribe:
+		if p == nil {
+			p = map[string]jsontext.Value{}
+		}
+		s.params, s.none, s.known = p, false, false
+		s.begin(r.AfterSeq, r.LogID)
+	case unsubscribe:
+		s.none = true
+	case followLog:
+		if string(p["follow"]) == "true" {
+			if s.logs == nil {
+				s.logs = map[string]struct{}{}
+			}
+			s.logs[r.StreamID] = struct{}{}
+		}
+	case unfollowLog:
+		var id string
+		_ = json.Unmarshal(p["stream_id"], &id, lenient) // ditto
+		delete(s.logs, id)
+	}
+}
+
+// resumable reports whether another connection can continue all that this one had. The
+// lines of the server's log have no position that holds after a restart.
+func (s *subscription) resumable() bool {
+	return len(s.logs) == 0 && (s.known || s.none || s.params == nil)
+}
+
+// resume is the request, with the id, that makes a new connection go on; nil before the
+// first event or stream/opened.
+func (s *subscription) resume(id string) []byte {
+	method, params := unsubscribe, map[string]jsontext.Value{}
+	if !s.none {
+		if !s.known {
+			return nil
+		}
+		method = subscribe
+		maps.Copy(params, s.params)
+		delete(params, "consumer") // it is where the subscription has begun
+		delete(params, "log_id")
+		params["after_seq"] = strconv.AppendInt(nil, s.after, 10)
+		if s.logID != "" {
+			params["log_id"], _ = jsontext.AppendQuote(nil, s.logID) // ids of logs are text
+		}
+	}
+	line, err := json.Marshal(struct {
+		JSONRPC string                    `json:"jsonrpc"`
+		ID      jsontext.Value            `json:"id"`
+		Method  string                    `json:"method"`
+		Params  map[string]jsontext.Value `json:"params"`
+	}{"2.0", jsontext.Value(id), method, params}, json.Deterministic(true), lenient)
+	if err != nil { // all of it was read from JSON
+		panic(err)
+	}
+	return line
+}
