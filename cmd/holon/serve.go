@@ -86,15 +86,14 @@ func descriptors() int {
 // second signal.
 const killWithin = 500 * time.Millisecond
 
-// stopSignals handles serverSignals: it closes stop at the first that stops the server. At a second SIGTERM or SIGINT it
+// stopSignals closes stop at the first of endSignals. At a second SIGTERM or SIGINT it
 // kills the agents' processes and ends this process: two signals mean that the
 // sender does not want to wait. The process dies of that signal: a supervisor then
 // knows that it was asked for, and does not start the server again.
 func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
-	stops, caught := serverSignals()
-	signal.Notify(dropped, caught...)
+	dropSignals()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, stops...)
+	signal.Notify(signals, endSignals()...)
 	first := make(chan struct{})
 	go func() {
 		if _, ok := <-signals; !ok {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -71,8 +70,8 @@ func (w *world) serveOn(listen, data string, flags ...string) *exec.Cmd {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Process.Signal(os.Interrupt) // it may have ended
+		_ = server.Process.Signal(os.Interrupt)
 		_ = server.Wait()
 	})
 	w.ready(data)
@@ -267,7 +266,7 @@ func endServer(t *testing.T, data string) {
 	if err != nil || !record.Alive() {
 		return
 	}
-	_ = server.Signal(syscall.SIGTERM) // it may be ending
+	_ = server.Signal(os.Interrupt) // it may be ending
 	limit := time.After(20 * time.Second)
 	for tick := time.Tick(20 * time.Millisecond); record.Alive(); {
 		select {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,8 +39,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Process.Signal(os.Interrupt) // it may have ended
+		_ = server.Process.Signal(os.Interrupt)
 		_ = server.Wait()
 	})
 	w.Client = client.New(client.Discover(filepath.Join(dir, "data")))
