@@ -11,9 +11,10 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// maxTries is how often a request is sent: one whose sending cuts every connection, as
-// where a proxy refuses its size, would be sent for ever.
-const maxTries = 3
+// maxCuts is after how many connections a request is given up that were cut once it was
+// sent, one after the other, and answered nothing: it may be what cuts them, as where a
+// proxy refuses its size, and would be sent for ever.
+const maxCuts = 3
 
 // exchange is one line of the client, and what the server makes of it.
 type exchange struct {
@@ -21,7 +22,8 @@ type exchange struct {
 	members []frame.Message // they point into line
 	batch   bool
 	sent    bool // on this connection
-	tries   int
+	begun   bool // this connection has taken a part of it
+	cuts    int  // see maxCuts
 }
 
 // newExchange reads a line as the server does. The line must not change any more.

@@ -94,7 +94,6 @@ func (q *requests) next() (x *exchange, ended bool) {
 	for _, x := range q.list {
 		if !x.sent {
 			x.sent = true
-			x.tries++
 			return x, false
 		}
 	}
@@ -106,8 +105,7 @@ func (q *requests) next() (x *exchange, ended bool) {
 func (q *requests) wrote(x *exchange, n int) {
 	if n < len(x.line) {
 		q.mu.Lock()
-		x.sent = false
-		x.tries--
+		x.sent, x.begun = false, n > 0
 		q.mu.Unlock()
 	} else if !x.answered() {
 		q.remove(x)
@@ -124,19 +122,28 @@ func (q *requests) remove(x *exchange) {
 	})
 }
 
-// cut says that the connection has ended. It returns the requests that cannot be sent
-// again; the others will be.
-func (q *requests) cut() (unknown []*exchange) {
+// cut says that the connection has ended, whether it has answered any request, and whether
+// it has lasted. It returns the lines that are not sent again; the others will be.
+//
+// One that has answered is no cut in the sense of maxCuts: lines are sent in their order,
+// so there is an end to the answers before the line that cuts every connection. Neither is
+// one that has lasted, unless it ended in the midst of the line, which may take long to send.
+func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, x := range q.list {
-		switch {
-		case !x.sent:
-		case x.tries < maxTries && x.repeatable():
-			x.sent = false
-		default:
+		if !x.sent && !x.begun {
+			continue
+		}
+		if answered {
+			x.cuts = 0
+		} else if x.begun || !lasted {
+			x.cuts++
+		}
+		if x.cuts == maxCuts || !x.begun && !x.repeatable() {
 			unknown = append(unknown, x)
 		}
+		x.sent, x.begun = false, false
 	}
 	return unknown
 }
