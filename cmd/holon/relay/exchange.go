@@ -21,7 +21,6 @@ type exchange struct {
 	line    []byte
 	members []frame.Message // they point into line
 	batch   bool
-	sent    bool // on this connection
 	begun   bool // this connection has taken a part of it
 	cuts    int  // see maxCuts
 }
