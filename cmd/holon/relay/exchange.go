@@ -11,9 +11,9 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// maxCuts is after how many connections a request is given up that were cut once it was
-// sent, one after the other, and answered nothing: it may be what cuts them, as where a
-// proxy refuses its size, and would be sent for ever.
+// maxCuts is after how many connections in a row a request is given up that were cut,
+// answered nothing, and may have been cut by it (requests.cut), as where a proxy refuses its
+// size: it would be sent for ever.
 const maxCuts = 3
 
 // exchange is one line of the client, and what the server makes of it.

@@ -197,10 +197,10 @@ func TestARequestThatCutsEveryConnectionIsGivenUp(t *testing.T) {
 		g := start(t)
 		c := g.accept()
 		c.passes(opened(5))
-		read := request("1", "thread/list", "{}")
-		g.write(read)
+		read, other := request("1", "thread/list", "{}"), request("2", "thread/list", "{}")
+		g.write(read, other)
 		for n := range maxCuts {
-			c.gets(read)
+			c.gets(read, other)
 			c.passes(event(6 + n)) // an event is no answer
 			c.cut("")
 			if n == maxCuts-1 {
@@ -208,7 +208,8 @@ func TestARequestThatCutsEveryConnectionIsGivenUp(t *testing.T) {
 			}
 			c = g.resumes(6+n, logL)
 		}
-		c.passes(event(20))
+		c.gets(other)
+		c.passes(event(20), result("2", "{}"))
 	})
 }
 

@@ -135,9 +135,10 @@ func (q *requests) remove(x *exchange) {
 // cut says that the connection has ended, whether it has answered any request, and whether
 // it has lasted. It returns the lines that are not sent again; the others will be.
 //
-// One that has answered is no cut in the sense of maxCuts: lines are sent in their order,
-// so there is an end to the answers before the line that cuts every connection. Neither is
-// one that has lasted, unless it ended in the midst of the line, which may take long to send.
+// Which line cuts connections is known if they end in the midst of it, however long they
+// last. If they end soon, it may be the oldest one: what is before the line that cuts them
+// is answered, or given up, in the end, as lines are sent in their order. So a connection
+// that has answered anything counts for none.
 func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,7 +148,7 @@ func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
 		}
 		if answered {
 			x.cuts = 0
-		} else if x.begun || !lasted {
+		} else if x.begun || i == 0 && !lasted {
 			x.cuts++
 		}
 		if x.cuts == maxCuts || !x.begun && !x.repeatable() {
