@@ -111,6 +111,7 @@ func (r *relay) answer(line []byte, a *answer, c *connection) error {
 	if err := r.forward(line, c); err != nil || x == nil {
 		return err
 	}
+	c.answered = true
 	for i := range a.parts {
 		if m := x.member(a.parts[i].key()); m != nil && a.parts[i].Result != nil {
 			r.stream.answered(m.Method, m.Params, a.parts[i].Result)

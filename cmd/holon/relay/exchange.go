@@ -11,17 +11,18 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// maxTries is how often a request is sent: one whose sending cuts every connection, as
-// where a proxy refuses its size, would be sent for ever.
-const maxTries = 3
+// maxCuts is after how many connections in a row a request is given up that were cut,
+// answered nothing, and may have been cut by it (requests.cut), as where a proxy refuses its
+// size: it would be sent for ever.
+const maxCuts = 3
 
 // exchange is one line of the client, and what the server makes of it.
 type exchange struct {
 	line    []byte
 	members []frame.Message // they point into line
 	batch   bool
-	sent    bool // on this connection
-	tries   int
+	begun   bool // this connection has taken a part of it
+	cuts    int  // see maxCuts
 }
 
 // newExchange reads a line as the server does. The line must not change any more.

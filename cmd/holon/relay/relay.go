@@ -97,7 +97,8 @@ func (e *finalError) Unwrap() error { return e.err }
 func (r *relay) run(ctx context.Context) error {
 	for attempt := 0; ; {
 		began := time.Now()
-		passed, err := r.connect(ctx)
+		c, err := r.connect(ctx)
+		lasted := time.Since(began) >= steadyAfter
 		var final *finalError
 		switch {
 		case ctx.Err() != nil:
@@ -109,10 +110,10 @@ func (r *relay) run(ctx context.Context) error {
 		case errors.As(err, &final) || !r.stream.resumable() || !r.requests.tracked():
 			return lost(err)
 		}
-		if err := r.settle(); err != nil {
+		if err := r.settle(c.answered, lasted); err != nil {
 			return lost(err)
 		}
-		if passed || time.Since(began) >= steadyAfter {
+		if c.passed || lasted {
 			attempt = 0
 		}
 		if attempt++; attempt > maxAttempts {
@@ -131,10 +132,12 @@ func (r *relay) run(ctx context.Context) error {
 func lost(err error) error { return fmt.Errorf("the connection to the server is lost: %w", err) }
 
 // settle answers the requests that were sent and are not to be sent again.
-func (r *relay) settle() error {
-	for _, x := range r.requests.cut() {
-		if err := r.pass(x.outcomeUnknown()); err != nil {
-			return err
+func (r *relay) settle(answered, lasted bool) error {
+	for _, x := range r.requests.cut(answered, lasted) {
+		if x.answered() {
+			if err := r.pass(x.outcomeUnknown()); err != nil {
+				return err
+			}
 		}
 		r.requests.remove(x)
 	}
@@ -143,10 +146,11 @@ func (r *relay) settle() error {
 
 // connection is one exchange with the server.
 type connection struct {
-	resume  []byte        // the line that makes the subscription go on, nil if there is none
-	open    chan struct{} // closed when the server has answered
-	resumed chan struct{} // closed when the subscription goes on
-	passed  bool          // a line was passed on
+	resume   []byte        // the line that makes the subscription go on, nil if there is none
+	open     chan struct{} // closed when the server has answered
+	resumed  chan struct{} // closed when the subscription goes on
+	passed   bool          // a line was passed on
+	answered bool          // the answer to a request was
 }
 
 // is reports whether one of the channels of a connection is closed.
@@ -159,15 +163,15 @@ func is(state <-chan struct{}) bool {
 	}
 }
 
-// connect serves one connection to its end. It reports whether a line of it was passed on.
-func (r *relay) connect(parent context.Context) (passed bool, err error) {
+// connect serves one connection to its end.
+func (r *relay) connect(parent context.Context) (c *connection, err error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	body, requests := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { body.CloseWithError(context.Cause(ctx)) })
 	var feeding sync.WaitGroup
 	defer func() { cancel(nil); stop(); body.Close(); feeding.Wait() }()
 
-	c := &connection{resume: r.stream.resume(r.own), open: make(chan struct{}), resumed: make(chan struct{})}
+	c = &connection{resume: r.stream.resume(r.own), open: make(chan struct{}), resumed: make(chan struct{})}
 	if c.resume == nil {
 		close(c.resumed)
 	}
@@ -180,7 +184,7 @@ func (r *relay) connect(parent context.Context) (passed bool, err error) {
 	defer late.Stop()
 	response, err := r.server.Bridge(ctx, body, nil)
 	if err != nil {
-		return false, err
+		return c, err
 	}
 	defer response.Close()
 	close(c.open)
@@ -190,7 +194,7 @@ func (r *relay) connect(parent context.Context) (passed bool, err error) {
 	if errors.As(context.Cause(ctx), &silent) {
 		err = silent
 	}
-	return c.passed, err
+	return c, err
 }
 
 // feed writes the lines for the server, until the connection ends or there will be no

@@ -2,8 +2,11 @@ package relay
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -189,22 +192,68 @@ func TestTheEndOfInputWhileThereIsNoConnection(t *testing.T) {
 }
 
 // A request that cuts every connection is not sent for ever.
-func TestARequestIsSentThreeTimes(t *testing.T) {
+func TestARequestThatCutsEveryConnectionIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t)
+		c := g.accept()
+		c.passes(opened(5))
+		read, other := request("1", "thread/list", "{}"), request("2", "thread/list", "{}")
+		g.write(read, other)
+		for n := range maxCuts {
+			c.gets(read, other)
+			c.passes(event(6 + n)) // an event is no answer
+			c.cut("")
+			if n == maxCuts-1 {
+				g.reads(unknown("1", "thread/list"))
+			}
+			c = g.resumes(6+n, logL)
+		}
+		c.gets(other)
+		c.passes(event(20), result("2", "{}"))
+	})
+}
+
+// Connections that are cut quickly, but not before they have brought an answer, carry all
+// requests in the end.
+func TestARequestIsNotGivenUpWhileOthersAreAnswered(t *testing.T) {
 	g := start(t)
 	c := g.accept()
 	c.passes(opened(5))
-	read := request("1", "thread/list", "{}")
-	g.write(read)
-	for n := range maxTries {
-		c.gets(read)
-		c.passes(event(6 + n)) // so that the attempts do not end it
-		c.cut("")
-		if n == maxTries-1 {
-			g.reads(unknown("1", "thread/list"))
-		}
-		c = g.resumes(6+n, logL)
+	var reads []string
+	for n := range 2 * maxCuts {
+		reads = append(reads, request(strconv.Itoa(n), "thread/list", "{}"))
 	}
-	c.passes(event(20))
+	g.write(reads...)
+	for n := range reads {
+		c.gets(reads[n:]...)
+		c.passes(result(strconv.Itoa(n), "{}"))
+		c.cut("")
+		c = g.resumes(5, logL)
+	}
+	g.stdin.Close()
+	g.ends("")
+	g.silent()
+}
+
+// One that waits for hours outlives connections that last, however many.
+func TestARequestIsNotGivenUpWhenConnectionsLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t)
+		c := g.accept()
+		c.passes(opened(5))
+		read := request("1", "turn/await", `{"turn_ids":["a"],"wait_seconds":3600}`)
+		g.write(read)
+		for range 2 * maxCuts {
+			c.gets(read)
+			time.Sleep(steadyAfter)
+			c.cut("")
+			c = g.resumes(5, logL)
+		}
+		c.gets(read)
+		c.passes(result("1", "{}"))
+		g.stdin.Close()
+		g.ends("")
+	})
 }
 
 func TestWhatEndsTheCommand(t *testing.T) {

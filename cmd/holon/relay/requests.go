@@ -26,6 +26,7 @@ type requests struct {
 	mu        sync.Mutex
 	room      *sync.Cond // signalled when there is more room, or at the end
 	list      []*exchange
+	sent      int  // how many of list are, on this connection: the first ones
 	kept      int  // the bytes of list
 	opened    bool // there was a connection
 	ended     bool // the input has ended
@@ -91,14 +92,11 @@ func (q *requests) touch() { notify(q.changed) }
 func (q *requests) next() (x *exchange, ended bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, x := range q.list {
-		if !x.sent {
-			x.sent = true
-			x.tries++
-			return x, false
-		}
+	if q.sent == len(q.list) {
+		return nil, q.ended
 	}
-	return nil, q.ended
+	q.sent++
+	return q.list[q.sent-1], false
 }
 
 // wrote says how many bytes of a line were taken by the connection. Without its last byte
@@ -106,38 +104,59 @@ func (q *requests) next() (x *exchange, ended bool) {
 func (q *requests) wrote(x *exchange, n int) {
 	if n < len(x.line) {
 		q.mu.Lock()
-		x.sent = false
-		x.tries--
-		q.mu.Unlock()
+		defer q.mu.Unlock()
+		x.begun = n > 0
+		if q.sent > 0 && q.list[q.sent-1] == x { // else it is answered already
+			q.sent--
+		}
 	} else if !x.answered() {
 		q.remove(x)
 	}
 }
 
-// remove takes out what is done.
+// remove takes out what is done. It moves what is before it, which are few lines, and not
+// the many that may wait.
 func (q *requests) remove(x *exchange) {
 	q.change(func() {
-		if i := slices.Index(q.list, x); i >= 0 {
-			q.list, q.kept = slices.Delete(q.list, i, i+1), q.kept-x.size()
-			q.room.Signal()
+		i := slices.Index(q.list, x)
+		if i < 0 {
+			return
 		}
+		copy(q.list[1:], q.list[:i])
+		q.list[0] = nil
+		q.list, q.kept = q.list[1:], q.kept-x.size()
+		if i < q.sent {
+			q.sent--
+		}
+		q.room.Signal()
 	})
 }
 
-// cut says that the connection has ended. It returns the requests that cannot be sent
-// again; the others will be.
-func (q *requests) cut() (unknown []*exchange) {
+// cut says that the connection has ended, whether it has answered any request, and whether
+// it has lasted. It returns the lines that are not sent again; the others will be.
+//
+// Which line cuts connections is known if they end in the midst of it, however long they
+// last. If they end soon, it may be the oldest one: what is before the line that cuts them
+// is answered, or given up, in the end, as lines are sent in their order. So a connection
+// that has answered anything counts for none.
+func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, x := range q.list {
-		switch {
-		case !x.sent:
-		case x.tries < maxTries && x.repeatable():
-			x.sent = false
-		default:
+	for i, x := range q.list {
+		if i >= q.sent && !x.begun {
+			break
+		}
+		if answered {
+			x.cuts = 0
+		} else if x.begun || i == 0 && !lasted {
+			x.cuts++
+		}
+		if x.cuts == maxCuts || !x.begun && !x.repeatable() {
 			unknown = append(unknown, x)
 		}
+		x.begun = false
 	}
+	q.sent = 0
 	return unknown
 }
 
@@ -146,8 +165,8 @@ func (q *requests) answeredBy(a *answer) *exchange {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var found, longest *exchange
-	for _, x := range q.list {
-		if !x.sent || !x.answered() {
+	for _, x := range q.list[:q.sent] {
+		if !x.answered() {
 			continue
 		}
 		if longest == nil || len(x.line) > len(longest.line) {

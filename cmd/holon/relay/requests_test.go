@@ -135,8 +135,39 @@ func TestALineThatWasNotTakenIsSentAgain(t *testing.T) {
 			t.Fatal("it is not sent")
 		}
 		q.wrote(x, c.taken)
-		if unknown := q.cut(); (len(unknown) == 1) != c.unknown {
+		if unknown := q.cut(false, false); (len(unknown) == 1) != c.unknown {
 			t.Errorf("%d bytes were taken: %d with an unknown outcome", c.taken, len(unknown))
+		}
+	}
+}
+
+// A line in which every connection ends, as where a proxy refuses its size, is given up,
+// however long each has lasted.
+func TestALineThatIsNeverTakenWholeIsGivenUp(t *testing.T) {
+	var parser frame.Parser
+	for line, answer := range map[string]string{
+		request("1", "holon/status", "{}"):          unknown("1", "holon/status") + "\n",
+		`{"jsonrpc":"2.0","method":"holon/resume"}`: "", // a notification has none
+	} {
+		var out strings.Builder
+		r := &relay{out: &out, requests: newRequests()}
+		r.requests.add(newExchange(&parser, []byte(line)))
+		sent := func(taken int) {
+			x, _ := r.requests.next()
+			if x == nil {
+				t.Fatalf("%s: it is not sent", line)
+			}
+			r.requests.wrote(x, taken)
+			if err := r.settle(false, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range maxCuts {
+			sent(0) // that connection has ended before it
+			sent(5)
+		}
+		if x, _ := r.requests.next(); x != nil || len(r.requests.list) > 0 || out.String() != answer {
+			t.Errorf("%s: sent further: %t, answered %q", line, x != nil, out.String())
 		}
 	}
 }
