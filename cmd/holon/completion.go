@@ -12,7 +12,8 @@ import (
 //
 // cobra's scripts ask the program for completions by evaluating the command line. In fish,
 // whose tokens have lost their quotes by then, that runs whatever a quoted prompt contains;
-// in bash and zsh it runs substitutions before Enter was pressed. TAB must run nothing.
+// in bash and zsh it runs substitutions before Enter was pressed, and in bash it empties the
+// file of a redirection. TAB must run nothing.
 // cobra's script for PowerShell evaluates expressions, too. It is as cobra makes it.
 type completionScript struct {
 	generate func(root *cobra.Command, w io.Writer, descriptions bool) error
@@ -35,12 +36,12 @@ var completionScripts = map[string]completionScript{
 		func(root *cobra.Command, w io.Writer, descriptions bool) error {
 			return root.GenBashCompletionV2(w, descriptions)
 		},
-		[]scriptChange{{"    args=(\"${words[@]:1}\")\n", `    # A word with a substitution is passed as it was typed, for it is evaluated below.
+		[]scriptChange{{"    args=(\"${words[@]:1}\")\n", `    # A word with a substitution or a redirection is passed as it was typed, for it is evaluated below.
     args=()
     local word
     for word in "${words[@]:1}"; do
         case "${word}" in
-        *[\` + "`" + `\(]* | *'${'[[:space:]\|]*) printf -v word %q "${word}" ;;
+        *[\` + "`" + `\(\<\>]* | *'${'[[:space:]\|]*) printf -v word %q "${word}" ;;
         esac
         args+=("${word}")
     done
@@ -53,11 +54,11 @@ var completionScripts = map[string]completionScript{
 			}
 			return root.GenZshCompletionNoDesc(w)
 		},
-		[]scriptChange{{"    words=(\"${=words[1,CURRENT]}\")\n", `    # A word with a substitution is passed as it was typed, for it is evaluated below.
+		[]scriptChange{{"    words=(\"${=words[1,CURRENT]}\")\n", `    # A word with a substitution or a redirection is passed as it was typed, for it is evaluated below.
     local i
     for (( i = 2; i <= CURRENT; i++ )); do
         case "${words[i]}" in
-        (*[\` + "`" + `\(]* | *'${'[[:space:]\|]*) words[i]=${(q)words[i]} ;;
+        (*[\` + "`" + `\(\<\>]* | *'${'[[:space:]\|]*) words[i]=${(q)words[i]} ;;
         esac
     done
     words=("${=words[1,CURRENT]}")

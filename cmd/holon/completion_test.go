@@ -14,7 +14,7 @@ import (
 
 // typedLines are command lines as a person types them, a word each, and the arguments that
 // the program gets at TAB: from fish, which takes quotes away before, and from bash and zsh,
-// which leave a word with a substitution as it is. The last word is the one at the cursor.
+// which leave a word with a substitution or a redirection as it is. The last word is the one at the cursor.
 // FILE is made by whatever runs a part of a line.
 var typedLines = []struct {
 	typed        []string
@@ -22,7 +22,7 @@ var typedLines = []struct {
 }{
 	{[]string{"run", `'fix (touch FILE)'`, "--thread", ""}, "run|fix (touch FILE)|--thread|", "run|'fix (touch FILE)'|--thread|"},
 	{[]string{"run", `"costs 5 & more; touch FILE"`, ""}, "run|costs 5 & more; touch FILE|", "run|costs 5 & more; touch FILE|"},
-	{[]string{"run", `'a > FILE'`, ""}, "run|a > FILE|", "run|a > FILE|"},
+	{[]string{"run", `'a > FILE'`, ""}, "run|a > FILE|", "run|'a > FILE'|"},
 	{[]string{"run", `'say $(touch FILE)'`, ""}, "run|say $(touch FILE)|", "run|'say $(touch FILE)'|"},
 	{[]string{"run", `"say $(touch FILE)"`, ""}, "run|say $(touch FILE)|", `run|"say $(touch FILE)"|`},
 	{[]string{"run", "$(touch FILE)", ""}, "run|$(touch FILE)|", "run|$(touch FILE)|"},
@@ -31,7 +31,8 @@ var typedLines = []struct {
 	{[]string{"run", `'all of *.nomatch'`, ""}, "run|all of *.nomatch|", "run|all of *.nomatch|"},
 	{[]string{"run", `''`, "--thread", ""}, "run||--thread|", "run||--thread|"},
 	{[]string{"--data", "~/d", "run", ""}, "--data|HOME/d|run|", "--data|HOME/d|run|"},
-	{[]string{"run", `"do-;>FILE;="`}, "", "run|do-;>FILE;=|"},
+	{[]string{"run", `'x'>FILE`, "--thread", ""}, "", "run|'x'>FILE|--thread|"}, // bash takes it for one word
+	{[]string{"run", `"do-;>FILE;="`}, "", `run|"do-;>FILE;="|`},
 	{[]string{"--data", `"my data"`, "run", ""}, "--data|my data|run|", "--data|my data|run|"},
 }
 
