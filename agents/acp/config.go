@@ -76,6 +76,10 @@ type Config struct {
 	Mode    string
 	Model   string
 	Options map[string]jsontext.Value
+	// Unasked says of each mode that is known of the program what the agent does in it
+	// without asking, such as "changes files without asking"; "" = it asks before it acts.
+	// For other modes that is guessed from their words.
+	Unasked map[string]string
 
 	// MCPServers are given to every session. Names that begin with "holon_" are
 	// those of the server's own tools, see Tools.

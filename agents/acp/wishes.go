@@ -176,19 +176,23 @@ func catchUp(s *session, first int) {
 }
 
 // opensIn is the mode in which new sessions open, and a warning if the agent decides in it
-// by itself although a person is to be asked. begun is the agent's own mode, as far as is
-// known.
+// by itself, or may do so, although a person is to be asked. begun is the agent's own mode,
+// as far as is known.
 func opensIn(c *Config, begun choice) (mode, warning string) {
 	is := begun
 	if c.Mode != "" && c.Mode != begun.ID {
 		is = choice{ID: c.Mode}
 	}
-	if c.Permissions == PermissionsAsk && decidesByItself(is) {
+	does, known := c.Unasked[is.ID]
+	if !known && soundsUnasked(is) {
+		does = "may decide by itself what it does (a guess from the words of the mode)"
+	}
+	if c.Permissions == PermissionsAsk && does != "" {
 		name := is.ID
 		if is.Name != "" && is.Name != is.ID {
 			name += " (" + is.Name + ")"
 		}
-		warning = fmt.Sprintf("sessions open in the mode %s, in which the agent decides by itself what it may do, although permissions = \"ask\"; choose another one with the key mode", name)
+		warning = fmt.Sprintf("sessions open in the mode %s, in which the agent %s, although permissions = \"ask\"; choose another one with the key mode", name, does)
 	}
 	return is.ID, warning
 }
@@ -200,9 +204,9 @@ var saysByItself = []string{
 	"skip permissions", "danger", "unrestricted", "unattended", "allow all", "approve all",
 }
 
-// decidesByItself reports whether an agent asks for less than everything, or for nothing,
-// in a mode. The protocol does not say, so it is taken from the words of the mode.
-func decidesByItself(mode choice) bool {
+// soundsUnasked reports whether the words of a mode say that the agent asks for less than
+// everything in it, or for nothing. It is a guess: the protocol does not say.
+func soundsUnasked(mode choice) bool {
 	var words strings.Builder
 	before := ' '
 	for _, r := range mode.ID + " " + mode.Name {

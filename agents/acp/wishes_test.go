@@ -267,7 +267,7 @@ func TestModesInWhichAgentsDecideByThemselves(t *testing.T) {
 		{"autonomous", "", true},
 		{"", "", false},
 	} {
-		if got := decidesByItself(choice{c.id, c.name}); got != c.decides {
+		if got := soundsUnasked(choice{c.id, c.name}); got != c.decides {
 			t.Errorf("%q, %q: %v", c.id, c.name, got)
 		}
 	}

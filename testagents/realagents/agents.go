@@ -42,8 +42,11 @@ type Agent struct {
 	// Settings are the other variables with its name in them that it gives its commands.
 	// A person may have set them as well, so servers pass them on.
 	Settings []string
-	// EnvironmentOnly is true if only the environment of its commands is tried.
-	EnvironmentOnly bool
+	// OwnPermissions are settings in a thread's directory, in an opencode.json, with which
+	// the agent asks for as little as it does by itself; "" = it does so anyway.
+	OwnPermissions string
+	// Partly is true if only the environment of its commands and its modes are tried.
+	Partly bool
 
 	settings func(home, model string) (files map[string]string, env map[string]string)
 }
@@ -58,6 +61,7 @@ func All() []Agent {
 			Name: "opencode", Title: "OpenCode", Version: "1.18.33",
 			Package: "opencode-ai", Program: "opencode", Args: []string{"acp"}, settings: openCode,
 			Markers: []string{"AGENT", "OPENCODE", "OPENCODE_PID"}, Settings: []string{"OPENCODE_CLIENT"},
+			OwnPermissions: `{"permission": {"bash": "allow", "edit": "allow"}}`,
 		}, {
 			Name: "codex", Title: "Codex", Version: "2.6.0",
 			Package: "@agentclientprotocol/codex-acp", Program: "codex-acp", TellsFailures: true, settings: codex,
@@ -79,7 +83,7 @@ func All() []Agent {
 			Markers: []string{"GEMINI_CLI"}, Settings: []string{"GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_TRUST_WORKSPACE"},
 		}, {
 			Name: "qwen", Title: "Qwen Code", Version: "0.24.4",
-			Package: "@qwen-code/qwen-code", Program: "qwen", Args: []string{"--acp"}, settings: qwen, EnvironmentOnly: true,
+			Package: "@qwen-code/qwen-code", Program: "qwen", Args: []string{"--acp"}, settings: qwen, Partly: true,
 			Markers: []string{
 				"QWEN_CODE", "QWEN_CODE_AGENT_ID", "QWEN_CODE_LAUNCHER_PID", "QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN",
 				"QWEN_CODE_MODEL_IDENTITY", "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE", "QWEN_CODE_PROJECT_DIR",

@@ -77,7 +77,7 @@ func TestRealAgents(t *testing.T) {
 			p := newPlace(t, a, cache)
 			p.start(t)
 			for _, s := range scenarios {
-				if a.EnvironmentOnly && s.name != commandsEnvironment {
+				if a.Partly && s.name != commandsEnvironment && s.name != whatIsUnasked {
 					continue
 				}
 				times := 1

@@ -213,6 +213,8 @@ type info struct {
 	Processes    int
 	Sessions     int
 	LastError    string `json:"last_error"`
+	Mode         string
+	Warning      string
 	Capabilities struct {
 		Steering, Load, Resume, Fork, Images bool
 		Modes, Models                        []string

@@ -30,6 +30,8 @@ var scenarios = []scenario{
 	{"steer with interrupt", steerInterrupt},
 	{"two threads at once", twoThreads},
 	{"mode changed", modeChanged},
+	{whatIsUnasked, doneUnasked},
+	{"mode configured, server killed", modeOverKill},
 	{"fork", forked},
 	{"model overloaded", modelOverloaded},
 	{"agent killed in mid-turn", agentKilled},
@@ -49,6 +51,7 @@ var scenarios = []scenario{
 
 const (
 	commandsEnvironment = "a command's environment"
+	whatIsUnasked       = "what is done unasked in each mode"
 	// These two run as often as EnvRestarts says.
 	questionOverStop = "permission open while the server is stopped"
 	questionOverKill = "permission open while the server is killed"

@@ -26,6 +26,11 @@ type Preset struct {
 	// AskMode is the mode in which the agent asks before it acts: its sessions open in it
 	// as long as permissions are asked. "" = in the agent's own.
 	AskMode string
+	// Unasked says of each mode what the agent does in it without asking; "" = it asks
+	// before it acts, or does nothing. The real program was tried in each mode with
+	// commands and files to write, by the scenario "what is done unasked in each mode" of
+	// testagents/realagents; bypassPermissions is what the adapter says.
+	Unasked map[string]string
 	// Troubles are known texts of its errors, each with what to do.
 	Troubles map[string]string
 }
@@ -38,6 +43,13 @@ var presets = map[string]Preset{
 		Needs:   "Node.js 22 or later",
 		Login:   "run `claude` once and log in, or set ANTHROPIC_API_KEY",
 		AskMode: "default", // since 0.101.0 it opens sessions in auto
+		Unasked: map[string]string{
+			"default":           "",
+			"acceptEdits":       "changes files and runs simple commands in its directory without asking",
+			"plan":              "judges by itself which commands it runs",
+			"auto":              "decides by itself what it does",
+			"bypassPermissions": "does everything without asking",
+		},
 		Troubles: map[string]string{
 			"bypass_root": `Run the server as another user than root, or put {"permissions":{"disableBypassPermissionsMode":"disable"}} into ~/.claude/settings.json`,
 		},
@@ -47,11 +59,23 @@ var presets = map[string]Preset{
 		Install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
 		// A key alone is not enough: the agent must be configured to use it.
 		Login: "run `codex login` once, or set OPENAI_API_KEY and DEFAULT_AUTH_REQUEST='{\"methodId\":\"api-key\"}'",
+		Unasked: map[string]string{
+			"read-only":         "",
+			"workspace-write":   "changes files and runs commands in its sandbox without asking",
+			"agent":             "changes files and runs commands in its sandbox without asking, and has a model judge what goes beyond",
+			"agent-full-access": "does everything without asking",
+		},
 	},
 	"gemini": {
 		Command: []string{"gemini", "--acp"},
 		Install: "npm install -g @google/gemini-cli@0.61.0",
 		Login:   "run `gemini` once and log in, or set GEMINI_API_KEY",
+		Unasked: map[string]string{
+			"default":  "",
+			"plan":     "",
+			"autoEdit": "changes files without asking",
+			"yolo":     "does everything without asking",
+		},
 	},
 	"opencode": {
 		Command: []string{"opencode", "acp"},
@@ -59,6 +83,23 @@ var presets = map[string]Preset{
 		Login:   "run `opencode auth login` once",
 
 		MixesSessions: true,
+		Unasked: map[string]string{
+			"build": "does everything in its directory without asking unless permission in its opencode.json says otherwise",
+			"plan":  "runs commands without asking unless permission in its opencode.json says otherwise",
+		},
+	},
+	"qwen": {
+		Command: []string{"qwen", "--acp"},
+		Install: "npm install -g @qwen-code/qwen-code@0.24.4",
+		Login:   "run `qwen` once and log in, or set OPENAI_API_KEY and, unless it is OpenAI's, OPENAI_BASE_URL and OPENAI_MODEL",
+		AskMode: "default", // it opens sessions in auto
+		Unasked: map[string]string{
+			"default":   "",
+			"plan":      "",
+			"auto-edit": "changes files without asking",
+			"auto":      "changes files without asking and judges by itself which commands it runs",
+			"yolo":      "does everything without asking",
+		},
 	},
 }
 

@@ -134,6 +134,7 @@ func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
 // ACPConfig is the configuration of an agent of kind acp; holon doctor uses it
 // too.
 func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
+	preset, _ := config.PresetFor(c.Command[0])
 	out := acp.Config{
 		Command: c.Command, Env: c.Env, Cwd: c.Cwd,
 		Permissions: c.ACP.Permissions, PermissionTimeout: c.ACP.PermissionTimeout, PermissionDefault: c.ACP.PermissionDefault,
@@ -141,7 +142,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		ProcessPerThread: c.ACP.ProcessPerThread, OwnTools: c.ACP.OwnTools, IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
-	out.Mode, out.Model = c.ACP.Mode, c.ACP.Model
+	out.Mode, out.Model, out.Unasked = c.ACP.Mode, c.ACP.Model, preset.Unasked
 	for id, value := range c.ACP.Options {
 		if out.Options == nil {
 			out.Options = map[string]jsontext.Value{}
