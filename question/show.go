@@ -85,6 +85,17 @@ func Choose(kinds []string, verb string) int {
 	return -1
 }
 
+// Longer says in a word or two what Widens says in a sentence.
+func Longer(kind string) string {
+	switch {
+	case strings.HasSuffix(kind, "_always"):
+		return "from now on"
+	case !Once(kind):
+		return "perhaps for longer"
+	}
+	return ""
+}
+
 // Widens says in words what an option allows or forbids beyond this one time, "" for
 // nothing.
 func Widens(kind string) string {

@@ -41,8 +41,8 @@ type AgentInfo struct {
 	// Mode is the mode in which new sessions open, "" if it is not known: the agent
 	// has no modes, or has opened none since the server started.
 	Mode string `json:"mode,omitzero"`
-	// Warning says that the agent decides by itself in that mode what it may do,
-	// although a person is to be asked, and what to do about it.
+	// Warning says what the agent does in that mode without asking, or may do if that is
+	// a guess, although a person is to be asked, and what to do about it.
 	Warning   string `json:"warning,omitzero"`
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"` // open in a process

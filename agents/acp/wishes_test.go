@@ -237,7 +237,25 @@ func TestTheModeInWhichSessionsOpenIsShown(t *testing.T) {
 	}
 }
 
-func TestModesInWhichAgentsDecideByThemselves(t *testing.T) {
+func TestWhatIsKnownOfAModeIsNotGuessed(t *testing.T) {
+	c := &Config{Permissions: PermissionsAsk, Unasked: map[string]string{"build": "runs commands without asking", "auto": ""}}
+	for _, mode := range []struct {
+		choice
+		warns string // "" = not
+	}{
+		{choice{"build", "build"}, "mode build, in which the agent runs commands without asking, although"},
+		{choice{"auto", "Auto"}, ""},
+		{choice{"yolo", "YOLO"}, "mode yolo (YOLO), in which the agent may decide by itself what it does (a guess"},
+		{choice{"careful", ""}, ""},
+		{choice{}, ""},
+	} {
+		if id, warning := opensIn(c, mode.choice); id != mode.ID || (warning != "") != (mode.warns != "") || !strings.Contains(warning, mode.warns) {
+			t.Errorf("%+v: %q, %q", mode.choice, id, warning)
+		}
+	}
+}
+
+func TestModesThatSoundUnasked(t *testing.T) {
 	for _, c := range []struct {
 		id, name string
 		decides  bool

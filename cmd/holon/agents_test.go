@@ -81,7 +81,7 @@ func TestTheModeInWhichAgentsWorkIsShown(t *testing.T) {
 	}
 
 	list := s.want("agents")
-	for _, line := range []string{"MODE", "Warning: agent alone: sessions open in the mode auto (Auto), in which the agent decides by itself"} {
+	for _, line := range []string{"MODE", "Warning: agent alone: sessions open in the mode auto (Auto), in which the agent may decide by itself"} {
 		if !strings.Contains(list, line) {
 			t.Errorf("no %q in:\n%s", line, list)
 		}
@@ -162,7 +162,7 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 	cases := []struct{ definition, level, text string }{
 		{badAgent(t, "good"), "ok", "version 1.0.0, acp/1, can load"},
 		{badAgent(t, "asks", "opens=ask"), "ok", "in the mode ask"},
-		{badAgent(t, "alone", "opens=auto"), "warning", "sessions open in the mode auto (Auto), in which the agent decides by itself"},
+		{badAgent(t, "alone", "opens=auto"), "warning", "sessions open in the mode auto (Auto), in which the agent may decide by itself"},
 		{badAgent(t, "login", "auth=never"), "error", "not logged in"},
 		{badAgent(t, "silent", "no-init"), "error", "badagent"},
 		{badAgent(t, "old", "protocol=7"), "error", "version 1 is needed"},

@@ -59,7 +59,7 @@ func TestRespondShowsAllOfAQuestion(t *testing.T) {
 		}
 		return item != ""
 	})
-	if r := s.holon("respond", item); r.code != exitUsage || !strings.Contains(r.out, "│ line 40 of it\n") || !strings.Contains(r.err, "give exactly one of --allow") {
+	if r := s.holon("respond", item); r.code != exitUsage || !strings.Contains(r.out, "│ line 40 of it\n") || !strings.Contains(r.out, "  1) ") || !strings.Contains(r.err, "give exactly one of --allow") {
 		t.Errorf("into a pipe: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	p := s.openTerminal("respond", item)

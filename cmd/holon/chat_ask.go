@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -43,14 +42,6 @@ func (p *plainChat) question(rows []string) error {
 func answerLines(q question) (lines []string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(strings.TrimRight(promptText(q), " "), ":"), "\n") {
 		lines = append(lines, strings.TrimSpace(line))
-	}
-	if q.form != nil {
-		return lines
-	}
-	for i, option := range q.content.Options {
-		if more := wording.Widens(option.Kind); more != "" {
-			lines[i] += ", and " + more
-		}
 	}
 	return lines
 }

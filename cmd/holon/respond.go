@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -123,6 +125,9 @@ func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) er
 		return err
 	}
 	if !atTerminal {
+		if _, err := io.WriteString(g.out, optionLines(asked.content.Options)); err != nil {
+			return err
+		}
 		return usagef("%s", howToRespond)
 	}
 	terminal := questionsAt(&g.console, false)
@@ -192,7 +197,11 @@ func optionsOf(ctx context.Context, c *client.Client, id any) string {
 func optionNames(content timeline.Content) string {
 	var names []string
 	for _, option := range content.Options {
-		names = append(names, fmt.Sprintf("%s (%s)", option.ID, option.Kind))
+		kind := option.Kind
+		if longer := wording.Longer(kind); longer != "" {
+			kind += ", " + longer
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", option.ID, kind))
 	}
 	return timeline.OneLine(strings.Join(names, ", "))
 }

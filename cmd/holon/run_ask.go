@@ -205,16 +205,7 @@ func promptText(q question) string {
 	}
 	var b strings.Builder
 	yes, no := optionOf(options, "allow"), optionOf(options, "reject")
-	for i, option := range options {
-		fmt.Fprintf(&b, "  %d) %s", i+1, wording.OneLine(option.Name))
-		switch i {
-		case yes:
-			b.WriteString("  [y]")
-		case no:
-			b.WriteString("  [n]")
-		}
-		b.WriteString("\n")
-	}
+	b.WriteString(optionLines(options))
 	switch {
 	case len(options) > 0:
 		fmt.Fprintf(&b, "  answer 1-%d", len(options))
@@ -226,6 +217,27 @@ func promptText(q question) string {
 		b.WriteString("  open the page, then answer (done, or n to decline): ")
 	default:
 		b.WriteString("  answer (text or JSON): ")
+	}
+	return b.String()
+}
+
+// optionLines are the options in numbered lines, each with what it allows or forbids beyond
+// this one time.
+func optionLines(options []timeline.Option) string {
+	var b strings.Builder
+	yes, no := optionOf(options, "allow"), optionOf(options, "reject")
+	for i, option := range options {
+		fmt.Fprintf(&b, "  %d) %s", i+1, wording.OneLine(option.Name))
+		switch i {
+		case yes:
+			b.WriteString("  [y]")
+		case no:
+			b.WriteString("  [n]")
+		}
+		if more := wording.Widens(option.Kind); more != "" {
+			b.WriteString(", and " + more)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -76,10 +76,25 @@ func TestYesMeansOnceWhateverTheOrderOfTheOptions(t *testing.T) {
 			t.Errorf("%q chose %v", line, params)
 		}
 	}
-	if got := promptText(q); got != "  1) Always\n  2) Yes  [y]\n  3) Never\n  4) No  [n]\n  answer 1-4, y or n: " {
+	if got := promptText(q); got != "  1) Always, and from now on the agent does this without asking; the agent decides what counts as the same, and for how long\n"+
+		"  2) Yes  [y]\n"+
+		"  3) Never, and from now on the agent does not ask for this again; the agent decides what counts as the same, and for how long\n"+
+		"  4) No  [n]\n  answer 1-4, y or n: " {
 		t.Errorf("%q", got)
 	}
-	q.content.Options = q.content.Options[:1]
+	q.content.Options = []timeline.Option{{ID: "k", Name: "Keep", Kind: "allow_persistent"}, {ID: "o", Name: "Other", Kind: "other"}}
+	for _, text := range []string{"1) Keep  [y], and only the agent knows", "2) Other, and only the agent knows"} {
+		if got := promptText(q); !strings.Contains(got, text) {
+			t.Errorf("no %q in %q", text, got)
+		}
+	}
+	if got, want := optionNames(q.content), "k (allow_persistent, perhaps for longer), o (other, perhaps for longer)"; got != want {
+		t.Errorf("listed as %q", got)
+	}
+	q.content.Options = []timeline.Option{{ID: "aa", Name: "Always", Kind: "allow_always"}}
+	if got := optionNames(q.content); got != "aa (allow_always, from now on)" {
+		t.Errorf("listed as %q", got)
+	}
 	if params, _ := readAnswer(q, "y"); params["option_id"] != "aa" {
 		t.Error("y chose nothing where there is only one option that allows")
 	}

@@ -331,6 +331,9 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 		if found, ok := PresetFor("/opt/bin/" + p.Command[0]); !ok || found.Install != p.Install || p.Login == "" || !tableName.MatchString(name) {
 			t.Errorf("preset %s: %+v", name, p)
 		}
+		if does, known := p.Unasked[p.AskMode]; len(p.Unasked) == 0 || p.AskMode != "" && (!known || does != "") {
+			t.Errorf("preset %s: what is done unasked: %q", name, p.Unasked)
+		}
 	}
 }
 
@@ -345,7 +348,7 @@ func TestAgentsAreInTheModeThatAsksWhilePermissionsAreAsked(t *testing.T) {
 		claude + "mode = \"\"\n":                                   "", // the agent's own
 		claude + "mode = \"auto\"\npermissions = \"allow\"\n":      "auto",
 		"[agents.a]\nkind = \"acp\"\ncommand = \"gemini --acp\"\n": "",
-		"[agents.a]\nkind = \"acp\"\ncommand = \"qwen --acp\"\n":   "",
+		"[agents.a]\nkind = \"acp\"\ncommand = \"qwen --acp\"\n":   "default",
 	} {
 		l, err := load(t, file, nil)
 		if err != nil || l.Validate() != nil {
@@ -375,6 +378,15 @@ func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
 	}
 	for name, preset := range presets {
 		for _, text := range []string{"| `" + name + "` | `" + strings.Join(preset.Command, " ") + "`", preset.Install} {
+			if !strings.Contains(string(page), text) {
+				t.Errorf("docs/agents.md lacks %q", text)
+			}
+		}
+		for mode, does := range preset.Unasked {
+			text := "`" + mode + "`"
+			if does != "" {
+				text += ": " + does
+			}
 			if !strings.Contains(string(page), text) {
 				t.Errorf("docs/agents.md lacks %q", text)
 			}

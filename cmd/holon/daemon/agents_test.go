@@ -64,6 +64,12 @@ func TestSettingsOfSessionsReachTheAgent(t *testing.T) {
 	if got.Mode != "plan" || got.Model != "small" || len(got.Options) != 2 || string(got.Options["effort"]) != `"high"` || string(got.Options["fast"]) != "true" {
 		t.Errorf("%+v", got)
 	}
+	for program, known := range map[string]bool{"x": false, "/opt/bin/opencode": true} {
+		c := config.Agent{Kind: config.KindACP, Command: []string{program}}
+		if got := ACPConfig(c, "test", nil).Unasked["build"]; (got != "") != known {
+			t.Errorf("%s in the mode build: %q", program, got)
+		}
+	}
 }
 
 func TestKeysOfToolsReachTheAgent(t *testing.T) {

@@ -110,12 +110,8 @@ func (p *painter) answers(q *question, how answering, widens func(kind string) s
 		if how.focused && how.marks && i == q.choice {
 			sign = "▸ "
 		}
-		switch {
-		case widens != nil:
-		case strings.HasSuffix(option.Kind, "_always"):
-			key = " (from now on)" + key
-		case !wording.Once(option.Kind):
-			key = " (perhaps for longer)" + key
+		if longer := wording.Longer(option.Kind); widens == nil && longer != "" {
+			key = " (" + longer + ")" + key
 		}
 		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.Clean(wording.OneLine(option.Name))), p.width-len(key)) + key
 		switch {
