@@ -44,7 +44,7 @@ func fifths(t *testing.T) []*fifth {
 	}
 	var list []*fifth
 	for _, agent := range agents {
-		if !agent.EnvironmentOnly {
+		if !agent.Partly {
 			list = append(list, realAgent(agent))
 		}
 	}
