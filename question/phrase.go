@@ -18,7 +18,8 @@ func (w *wording) phrase() {
 		verb, about, exact = "run ", w.command, true
 	case len(w.changes) > 0:
 		for _, c := range w.changes {
-			w.said = append(w.said, normal(c.path), normal(c.oldPath))
+			w.has(c.path)
+			w.has(c.oldPath)
 		}
 		w.out.Phrase = changesPhrase(w.changes, w.place())
 		return
@@ -37,7 +38,12 @@ func (w *wording) phrase() {
 	if w.out.Phrase = verb + short; strings.TrimSpace(w.out.Phrase) == "" {
 		w.out.Phrase = "(a question without words)"
 	}
-	w.said = append(w.said, normal(about))
+	w.has(about)
+}
+
+// has notes that the phrase has a text, or the lines that follow have it.
+func (w *wording) has(text string) {
+	w.said, w.exact = append(w.said, normal(text)), append(w.exact, text)
 }
 
 // place is the directory that paths are compared with: that of the thread.
@@ -53,7 +59,7 @@ func (w *wording) use(title string) (verb, about string, exact bool) {
 			where = l[0].text("path")
 		}
 		if where = first(where, in.text("path"), in.text("file_path"), in.text("filePath")); where != "" {
-			w.said = append(w.said, normal(where))
+			w.has(where)
 			text, outside := placed(where, w.place())
 			if outside {
 				kind += " outside of its directory:"

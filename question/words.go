@@ -77,6 +77,7 @@ type wording struct {
 	cwd     string
 	changes []change
 	said    []string // what the lines and the phrase say already, normalized
+	exact   []string // what they have character by character
 	rest    string   // the command or the words of which the phrase does not have all
 	out     Words
 }
@@ -143,14 +144,16 @@ func (w *wording) says(text string) {
 		return
 	}
 	w.add(Says, text)
+	w.exact = append(w.exact, text)
 }
 
 // shows reports whether all members are shown elsewhere: they are the command, the
-// directory, or words of the agent.
+// directory, or words of the agent. A text that differs in a blank or in the case of a
+// letter is another one: it may be another file.
 func (w *wording) shows(o object) bool {
 	for _, raw := range o {
 		text, ok := textOf(raw)
-		if !ok || text != w.command && text != w.cwd && !slices.Contains(w.said, normal(text)) {
+		if !ok || text != "" && text != w.command && text != w.cwd && !slices.Contains(w.exact, text) {
 			return false
 		}
 	}

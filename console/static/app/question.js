@@ -21,14 +21,15 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
   const root = cwd || place // what paths are compared with
   const changes = changesOf(subject)
   const source = subject.input === undefined ? '' : stringify(subject.input)
-  const said = [], lines = []
+  const said = [], exact = [], lines = [] // what the lines and the phrase have: in other blanks and letters, and character by character
   let phrase = '', rest = ''
 
   function put(kind, all) {
     for (const line of literal(all.replace(/\n$/, '')).split('\n')) lines.push({ kind, text: line })
   }
   const one = (kind, all) => lines.push({ kind, text: inOneLine(all) })
-  const shows = o => Object.values(o).every(v => typeof v === 'string' && (v === command || v === place || said.includes(normal(v))))
+  const shows = o => Object.values(o).every(v => typeof v === 'string' && (!v || v === command || v === place || exact.includes(v)))
+  const has = words => { said.push(normal(words)); exact.push(words) }
 
   function says(words) {
     const is = normal(words)
@@ -36,7 +37,10 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
     said.push(is)
     if (repeats || !is) return
     const o = object(parsed(words))
-    if (!o) return put('says', words)
+    if (!o) {
+      exact.push(words)
+      return put('says', words)
+    }
     if (!shows(o)) put('input', layout(words))
   }
 
@@ -47,7 +51,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
     if (['read', 'edit', 'delete', 'move'].includes(kind)) {
       const where = text(list(subject.locations)[0]?.path) || text(given.path) || text(given.file_path) || text(given.filePath)
       if (where) {
-        said.push(normal(where))
+        has(where)
         const [shown, outside] = placed(where, root)
         if (outside) kind += ' outside of its directory:'
         return [kind + ' ', shown, true]
@@ -63,7 +67,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
 
   const isQuestion = content.type === 'question'
   if (!isQuestion && !command && changes.length) {
-    for (const c of changes) said.push(normal(c.path), normal(c.old_path))
+    for (const c of changes) [c.path, c.old_path].forEach(has)
     phrase = changesPhrase(changes, root)
   } else {
     let verb = '', what = text(content.title) || text(content.message), exact = false
@@ -75,7 +79,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
     if (short !== literal(what)) rest = what
     phrase = verb + short
     if (!phrase.trim()) phrase = '(a question without words)'
-    said.push(normal(what))
+    has(what)
   }
 
   if (rest) put(command && !isQuestion ? 'command' : 'message', rest)
