@@ -92,6 +92,11 @@ func (w *wording) lines() {
 	default:
 		w.add(Message, w.rest)
 	}
+	if is := w.subject.text("command"); is != "" && is != w.command && !isQuestion {
+		w.one(Note, "The call that it is about has another command:")
+		w.add(Command, is)
+		w.exact = append(w.exact, is)
+	}
 	if isQuestion {
 		w.address()
 		w.notes()
@@ -99,6 +104,10 @@ func (w *wording) lines() {
 	}
 	if w.cwd != "" {
 		w.one(Directory, "in "+w.cwd)
+	}
+	if is := w.subject.text("cwd"); is != "" && is != w.cwd {
+		w.one(Note, "The call that it is about has another directory: "+is)
+		w.exact = append(w.exact, is)
 	}
 	w.address()
 	for _, text := range []string{w.content.text("title"), w.content.text("description")} {

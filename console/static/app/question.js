@@ -83,7 +83,17 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
   }
 
   if (rest) put(command && !isQuestion ? 'command' : 'message', rest)
+  const called = text(subject.command)
+  if (called && called !== command && !isQuestion) {
+    one('note', 'The call that it is about has another command:')
+    put('command', called)
+    exact.push(called)
+  }
   if (!isQuestion && place) one('directory', 'in ' + place)
+  if (!isQuestion && text(subject.cwd) && text(subject.cwd) !== place) {
+    one('note', 'The call that it is about has another directory: ' + subject.cwd)
+    exact.push(subject.cwd)
+  }
   if (text(content.url)) one('url', 'open ' + content.url)
   if (!isQuestion) {
     says(text(content.title))
