@@ -376,7 +376,7 @@ func TestASilentConnectionIsCut(t *testing.T) {
 		c.sends(result(id, `{"after_seq":8}`))
 		c.gets(read)
 		began = time.Now()
-		c = g.accept() // a further one has heartbeats, too
+		g.accept() // a further one has heartbeats, too
 		if silence := time.Since(began); silence != 5*time.Second {
 			t.Errorf("the second was taken for dead after %v", silence)
 		}
