@@ -112,6 +112,9 @@ func (r *relay) forward(line []byte, c *connection) error {
 // answer passes an answer on. Its request is done after that.
 func (r *relay) answer(line []byte, a *answer, c *connection) error {
 	x := r.requests.answeredBy(a)
+	if x != nil {
+		r.requests.executed(x)
+	}
 	if err := r.forward(line, c); err != nil || x == nil {
 		return err
 	}
@@ -121,7 +124,7 @@ func (r *relay) answer(line []byte, a *answer, c *connection) error {
 			r.stream.answered(m.Method, m.Params, a.parts[i].Result)
 		}
 	}
-	r.requests.executed(x)
+	r.requests.remove(x)
 	return nil
 }
 

@@ -125,14 +125,14 @@ func (q *requests) wrote(x *exchange, n int) {
 // tells that it is executed.
 func (q *requests) unconfirmed() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.unsure > 0 }
 
-// executed says that a request is answered: what was sent before it is executed.
+// executed says that a request has an answer: what was sent before it is executed. The
+// request itself is done when its client has got that.
 func (q *requests) executed(x *exchange) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.unsure < x.number {
 		q.unsure = 0
 	}
-	q.mu.Unlock()
-	q.remove(x)
 }
 
 // confirm says that all that was sent is executed.
