@@ -20,14 +20,23 @@ func runtimeChecks() []check {
 				d.event("holon/resumed")
 			})
 		}},
-		{id: "runtime.pause_to_stop", sentence: "A pause replaces one with the reason stop, and no other.", source: srcMethods, run: func(p *probe) {
+		{id: "runtime.pause_to_stop", sentence: "A pause replaces one with the reason stop, or with an end that it does not have itself, and no other.", source: srcMethods, run: func(p *probe) {
 			p.later(func() { p.http().try("holon/resume", nil) })
 			d := p.duplex("")
 			d.opened()
-			for _, step := range []struct{ asked, message string }{
-				{"stop", "paused"}, {"stop", "already paused"}, {"lunch", "paused"}, {"stop", "already paused"}, {"tea", "already paused"},
+			for _, step := range []struct {
+				asked   string
+				seconds int // 0: without an end
+				message string
+			}{
+				{"stop", 0, "paused"}, {"stop", 0, "already paused"}, {"lunch", 3600, "paused"}, {"stop", 0, "already paused"},
+				{"tea", 60, "already paused"}, {"tea", 0, "paused"}, {"stop", 0, "already paused"}, {"walk", 0, "already paused"}, {"walk", 60, "already paused"},
 			} {
-				r := p.call(d, "holon/pause", obj{"reason": step.asked})
+				params := obj{"reason": step.asked}
+				if step.seconds > 0 {
+					params["timeout_seconds"] = step.seconds
+				}
+				r := p.call(d, "holon/pause", params)
 				p.must(r.str("message") == step.message && r.str("state") == "paused", "a pause with the reason %s: %v", step.asked, r)
 				if step.message == "paused" {
 					d.event("holon/paused", "reason", step.asked)

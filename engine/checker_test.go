@@ -134,7 +134,7 @@ func (c *checker) event(e event) {
 		c.threads[e.ThreadID] = threads.Apply(c.threads[e.ThreadID], e.header(), body)
 	case *turns.RuntimeEvent:
 		paused := b.Type == "paused"
-		if paused == c.runtime.Paused && !(paused && c.runtime.ToStop() && b.Reason != turns.PausedToStop) {
+		if paused == c.runtime.Paused && !(paused && c.runtime.GivesWayTo(b)) {
 			c.errorf(e, "repeats")
 		}
 		c.runtime = *turns.ApplyRuntime(c.runtime, e.header(), body)

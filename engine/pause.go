@@ -152,9 +152,7 @@ func (p *pause) commit(method string, body *turns.RuntimeEvent, key *ledger.Key)
 	next, pauses := prev, method == notify.HolonPaused
 	r, replayed, err := ledger.Keyed(p.store, key, func() (*ledger.Unit, turns.PauseResult, error) {
 		u := &ledger.Unit{}
-		// A pause that a client wants for a time replaces one that the next start would end.
-		replaces := pauses && prev.ToStop() && body.Reason != turns.PausedToStop
-		if prev.Paused == pauses && !replaces {
+		if prev.Paused == pauses && !(pauses && prev.GivesWayTo(body)) {
 			return u, turns.PauseResult{Success: true, Message: "already " + body.Type, State: p.stateAfter(prev), Until: prev.Until}, nil
 		}
 		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()}, Body: body}

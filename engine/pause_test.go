@@ -204,6 +204,66 @@ func TestNoStartEndsAPauseOfAnotherReason(t *testing.T) {
 	}
 }
 
+// A pause without an end holds over the end of the one that it was asked for beside: in the
+// stop, while the server is down, and after the next start. Another pause for a time, or
+// that of a stop, changes neither the end nor the reason of one.
+func TestAPauseWithoutAnEndReplacesOneForATime(t *testing.T) {
+	for name, ends := range map[string]func(h *harness){
+		"while it runs": func(*harness) { time.Sleep(2 * time.Minute) },
+		"in the drain": func(h *harness) {
+			c := h.next(h.agent)
+			time.Sleep(58 * time.Second)
+			go func() { time.Sleep(4 * time.Second); c.end(turns.Completed) }()
+			if _, err := h.drain(); err != nil {
+				h.t.Error(err)
+			}
+			h.down()
+			h.up()
+		},
+		"while it is down":     func(h *harness) { h.down(); time.Sleep(2 * time.Minute); h.up() },
+		"after the next start": func(h *harness) { h.restart(); time.Sleep(2 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				if name == "in the drain" {
+					h.thread("running", "")
+					h.start("running")
+				}
+				h.pauseForAMinute()
+				kept := turns.Pause{Reason: "holon stop --keep-paused"}
+				if r, err := h.engine.Pause(bg, kept); err != nil || r.Message != "paused" || !r.Until.IsZero() {
+					t.Fatalf("pause: %+v, %v", r, err)
+				}
+				for _, later := range []turns.Pause{{TimeoutSeconds: 1}, {}, {Reason: turns.PausedToStop, TimeoutSeconds: 1}} {
+					if r, err := h.engine.Pause(bg, later); err != nil || r.Message != "already paused" {
+						t.Errorf("pause: %+v, %v", r, err)
+					}
+				}
+				ends(h)
+				synctest.Wait()
+				if rt := h.engine.Runtime(); !rt.Paused || rt.Reason != kept.Reason || !rt.Until.IsZero() {
+					t.Errorf("it is %+v", rt)
+				}
+			})
+		})
+	}
+}
+
+// pauseForAMinute pauses until then, which a further such pause and that of a stop do not
+// change.
+func (h *harness) pauseForAMinute() {
+	h.t.Helper()
+	r, err := h.engine.Pause(bg, turns.Pause{Reason: "coffee", TimeoutSeconds: 60})
+	if err != nil || r.Message != "paused" {
+		h.t.Fatalf("pause: %+v, %v", r, err)
+	}
+	for _, later := range []turns.Pause{{TimeoutSeconds: 3600}, {Reason: turns.PausedToStop, TimeoutSeconds: 3600}, {Reason: turns.PausedToStop}} {
+		if again, err := h.engine.Pause(bg, later); err != nil || again.Message != "already paused" || !again.Until.Equal(r.Until.Time) {
+			h.t.Fatalf("pause: %+v, %v", again, err)
+		}
+	}
+}
+
 func TestAFullDiskAtTheStartDoesNotKeepThePauseToStop(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "quick")

@@ -37,6 +37,13 @@ type RuntimeEvent struct {
 // ToStop reports whether the runtime is paused only until the next start.
 func (r Runtime) ToStop() bool { return r.Paused && r.Reason == PausedToStop }
 
+// GivesWayTo reports whether a pause that a client wants replaces this one, which ends by
+// itself: at the next start, or in time where the other has no end. That of a stop replaces
+// none.
+func (r Runtime) GivesWayTo(wanted *RuntimeEvent) bool {
+	return wanted.Reason != PausedToStop && (r.ToStop() || r.Paused && !r.Until.IsZero() && wanted.Until.IsZero())
+}
+
 // ApplyRuntime returns the runtime that the event leaves, or nil if body is not
 // a *RuntimeEvent.
 func ApplyRuntime(prev Runtime, h notify.Header, body any) *Runtime {

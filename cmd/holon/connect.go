@@ -15,9 +15,10 @@ func newConnectCommand(g *globals) *cobra.Command {
 		Long: `Speaks the protocol on stdin and stdout, one JSON-RPC message per line: the
 command to give an editor. Without --url a server of the data directory is
 started if none runs; it stays when this command ends. The end of stdin ends
-the command once every request has been answered.
+the command once every request has been answered, and every notification
+executed.
 
-If the connection breaks, it is opened again, for about a minute (five for a
+If the connection breaks or falls silent, it is opened again, for about a minute (five for a
 server on another machine). Events go on after the last one that was printed.
 Reads, and changes with an idempotency_key, that were not answered are sent
 again; other changes are answered with the error outcome_unknown.`,

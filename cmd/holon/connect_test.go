@@ -29,6 +29,7 @@ func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
 		`[{"jsonrpc":"2.0","method":"holon/status"}]`,
 		`{"id":7,"method":"holon/status"}`,
 		`{"jsonrpc":"2.0","id":8,"method":"nope"}`,
+		`{"jsonrpc":"2.0","method":"thread/start","params":{"thread_id":"last"}}`,
 	}, "\n") // the last line without its end counts too
 	r := holon(t, s.data, input, "connect")
 	if r.code != exitOK || r.err != "" {
@@ -39,6 +40,9 @@ func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, r.out)
 		}
 	}
+	if read := s.want("call", "thread/read", `{"thread_id":"last"}`); !strings.Contains(read, `"running"`) {
+		t.Errorf("the notification before the end was lost: %s", read)
+	}
 	if r := holon(t, s.data, "", "connect", "-o", "json"); r.code != exitUsage {
 		t.Errorf("-o json: %+v", r)
 	}
@@ -46,6 +50,10 @@ func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
 
 func TestConnectTellsWhyTheServerLeft(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/rpc" {
+			fmt.Fprintln(w, `{"jsonrpc":"2.0","id":1,"result":{"log_id":"L","latest_seq":0}}`)
+			return
+		}
 		control := http.NewResponseController(w)
 		if err := control.EnableFullDuplex(); err != nil {
 			t.Error(err)

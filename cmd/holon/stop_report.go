@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -18,6 +19,8 @@ type stopped struct {
 	TookMs int64     `json:"took_ms"`
 	Paused bool      `json:"paused"` // the next start stays paused
 	Cut    []cutTurn `json:"cut"`
+
+	until notify.Time // of the pause; zero = it has no end
 }
 
 // cutTurn is a turn that ran and could not end. State is interrupted or failed; or active,
@@ -58,7 +61,11 @@ func (s *stopping) report(took time.Duration) error {
 		return err
 	}
 	if r.Paused {
-		c.note("The next start stays paused. End the pause with: holon resume")
+		how := "stays paused"
+		if !r.until.IsZero() {
+			how = "is paused until " + whenAt(r.until)
+		}
+		c.note("The next start %s. End the pause with: holon resume", how)
 	}
 	return nil
 }
@@ -75,7 +82,8 @@ func (r *stopped) read(s *stopping) error {
 	if err != nil {
 		return err
 	}
-	r.Paused = runtime.Paused && !runtime.ToStop()
+	r.until = runtime.Until
+	r.Paused = runtime.Paused && !runtime.ToStop() && (r.until.IsZero() || r.until.After(time.Now()))
 	for _, seen := range slices.Concat(s.running, s.asking) {
 		t, err := view.Turn(ctx, seen.TurnID)
 		if err != nil {

@@ -286,8 +286,12 @@ func TestStop(t *testing.T) {
 				s.t.Errorf("the server is %s", state)
 			}
 			s.want("resume")
+			s.want("pause", "--timeout", "1h")
 			if r := s.stops("--keep-paused", "--wait", "1h"); !r.Paused {
 				s.t.Errorf("it says %+v", r)
+			}
+			if log := s.want("export"); strings.Count(log, `"until"`) != 1 || !strings.Contains(log[strings.LastIndex(log, "holon/paused"):], keptReason) {
+				s.t.Errorf("the pause ends by itself:\n%s", log)
 			}
 		},
 		"--now does not wait for the drain": func(s stopBed) {

@@ -239,9 +239,14 @@ func expectStream(response *http.Response) error {
 
 // Bridge sends requests as the body of one two-way stream and returns the body
 // of the response, for callers with their own JSON-RPC. The caller closes the
-// returned body; closing it ends the exchange.
+// returned body; closing it ends the exchange. Watch tells when it is dead.
 func (c *Client) Bridge(ctx context.Context, requests io.Reader, query url.Values) (io.ReadCloser, error) {
-	response, err := c.do(ctx, http.MethodPost, "/rpc/stream", query, requests, http.Header{"Accept": {"application/x-ndjson"}})
+	return c.stream(ctx, http.MethodPost, requests, query)
+}
+
+// stream opens a stream: by GET one way, by POST with requests.
+func (c *Client) stream(ctx context.Context, method string, requests io.Reader, query url.Values) (io.ReadCloser, error) {
+	response, err := c.do(ctx, method, "/rpc/stream", query, requests, http.Header{"Accept": {"application/x-ndjson"}})
 	if err != nil {
 		return nil, err
 	}

@@ -17,17 +17,9 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Defaults of the watch over a silent connection.
-const (
-	// heartbeatsMissed: a heartbeat may come late once, not twice.
-	heartbeatsMissed = 2.5
-	// beforeOpened bounds the silence before stream/opened, which has the
-	// server's heartbeat interval.
-	beforeOpened = 30 * time.Second
-	// steadyAfter is how long a connection must last before its loss counts as
-	// a new one, with the wait starting small again.
-	steadyAfter = 5 * time.Second
-)
+// steadyAfter is how long a connection must last before its loss counts as a new one, with
+// the wait starting small again.
+const steadyAfter = 5 * time.Second
 
 // ErrEnded is the reason of a lost connection that the server, or something on the way,
 // has ended without a word.
@@ -204,36 +196,25 @@ func retryAfter(err error) time.Duration {
 
 // connect opens one stream and reads it to its end; the error is never nil.
 func (s *Subscription) connect(ctx context.Context, handle func(Event) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := &watchedBody{limit: beforeOpened}
-	watch.dead = func() { cancel(&SilentError{Limit: watch.limit}) }
-	// The header of the answer is watched like the stream after it.
-	header := time.AfterFunc(beforeOpened, func() { cancel(&SilentError{Limit: beforeOpened}) })
-	response, err := s.client.do(ctx, http.MethodGet, "/rpc/stream", s.query(), nil, http.Header{"Accept": {"application/x-ndjson"}})
-	header.Stop()
+	stream, err := Watch(ctx, func(ctx context.Context) (io.ReadCloser, error) {
+		return s.client.stream(ctx, http.MethodGet, nil, s.query())
+	})
 	if err != nil {
 		return err
 	}
-	if err := expectStream(response); err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	watch.body = response.Body
-	stream := newLines(watch)
-	for {
-		line, err := stream.Next()
-		if err != nil {
-			var silent *SilentError
-			if errors.As(context.Cause(ctx), &silent) {
-				return silent
-			}
-			if errors.Is(err, io.EOF) {
-				return ErrEnded
-			}
+	defer stream.Close()
+	for lines := newLines(stream); ; {
+		line, err := lines.Next()
+		var silent *SilentError
+		switch {
+		case errors.As(err, &silent):
+			return silent
+		case errors.Is(err, io.EOF):
+			return ErrEnded
+		case err != nil:
 			return fmt.Errorf("read the stream: %w", err)
 		}
-		if err := s.take(line, watch, handle); err != nil {
+		if err := s.take(line, stream, handle); err != nil {
 			return err
 		}
 	}
@@ -275,7 +256,7 @@ type controlParams struct {
 
 // take reads one line: it acts on the stream's own notifications and delivers
 // events.
-func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) error) error {
+func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) error) error {
 	var m message
 	if err := jsonv2.Unmarshal(line, &m, lenient); err != nil {
 		return fmt.Errorf("the server sent a line that is not JSON-RPC: %w", err)
@@ -286,7 +267,7 @@ func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) 
 		if err := jsonv2.Unmarshal(m.Params, &params, lenient); err != nil {
 			return fmt.Errorf("read %s: %w", m.Method, err)
 		}
-		return s.control(m.Method, params, watch)
+		return s.control(m.Method, params, stream)
 	case "":
 		return nil
 	}
@@ -298,12 +279,10 @@ func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) 
 }
 
 // control acts on one of the stream's own notifications.
-func (s *Subscription) control(method string, params controlParams, watch *watchedBody) error {
+func (s *Subscription) control(method string, params controlParams, stream *Stream) error {
 	switch method {
 	case "stream/opened":
-		if params.HeartbeatSeconds > 0 {
-			watch.limit = time.Duration(params.HeartbeatSeconds * heartbeatsMissed * float64(time.Second))
-		}
+		stream.ExpectHeartbeats(params.HeartbeatSeconds)
 		if !s.known {
 			s.advance(params.AfterSeq)
 		}

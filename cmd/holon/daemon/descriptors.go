@@ -15,8 +15,9 @@ const agentStart = 9
 // connectionBounds are max_connections and max_unadmitted_connections. All connections of
 // all listeners together leave max(32, a quarter) of the process's descriptors to the
 // rest: an idle server has about 30, most of them of the store. Of the connections a
-// quarter, and where descriptors are few as many as an agent needs and three probes, are
-// not for admitted ones: there a server that is full answers probes and refuses.
+// quarter, and where descriptors are few as many as an agent needs and three probes (but at
+// most half), are not for admitted ones: there a server that is full answers probes and
+// refuses.
 func (d *daemon) connectionBounds() (most, unadmitted int) {
 	most, unadmitted = d.cfg.MaxConnections, limits.UnadmittedConnections
 	if d.Descriptors == 0 {
@@ -30,7 +31,7 @@ func (d *daemon) connectionBounds() (most, unadmitted int) {
 		listeners++
 	}
 	all := d.Descriptors - max(32, d.Descriptors/4)
-	unadmitted = max(1, min(unadmitted, max(agentStart+3, all/4)/max(1, listeners)))
+	unadmitted = max(1, min(unadmitted, min(max(agentStart+3, all/4), all/2)/max(1, listeners)))
 	if room := max(1, all-unadmitted*listeners); room < most {
 		d.log.Info("the process may have too few file descriptors for max_connections; raise the limit (ulimit -n) for more",
 			zap.Int("descriptors", d.Descriptors), zap.Int("max_connections", room))

@@ -17,7 +17,9 @@ func TestConnectionsLeaveDescriptors(t *testing.T) {
 		connections, each int
 	}{
 		{0, 8192, unix, pprof, 8192, 512},
-		{20, 8192, unix[:1], "", 1, 12},
+		{20, 8192, unix[:1], "", 1, 1},
+		{40, 8192, unix[:1], "", 4, 4},
+		{48, 8192, unix[:1], "", 8, 8},
 		{64, 8192, unix[:1], "", 20, 12},
 		{64, 8192, unix, "", 20, 6},
 		{64, 8192, unix, pprof, 20, 4},

@@ -43,13 +43,15 @@ type answer struct {
 	batch bool
 }
 
-// streamParams are what is read of the params of notifications.
+// streamParams are what is read of the params of notifications, and of where the log is.
 type streamParams struct {
-	LogID    string `json:"log_id"`
-	AfterSeq *int64 `json:"after_seq"`
-	Seq      *int64 `json:"seq"`
-	Code     string `json:"code"`
-	Reason   string `json:"reason"`
+	LogID            string  `json:"log_id"`
+	AfterSeq         *int64  `json:"after_seq"`
+	LatestSeq        *int64  `json:"latest_seq"`
+	HeartbeatSeconds float64 `json:"heartbeat_seconds"`
+	Seq              *int64  `json:"seq"`
+	Code             string  `json:"code"`
+	Reason           string  `json:"reason"`
 }
 
 // receive reads the lines of the server until the connection ends; the error is never nil.
@@ -89,8 +91,11 @@ func (r *relay) take(line []byte, c *connection) error {
 		return r.forward(line, c)
 	case m.Method != "":
 		return r.notification(line, &m, c)
-	case string(m.ID) == r.own:
+	case string(m.ID) == r.resuming:
 		return r.resumed(&m, c)
+	case string(m.ID) == r.last:
+		r.requests.confirm()
+		return nil
 	}
 	return r.answer(line, &answer{parts: []message{m}}, c)
 }
@@ -101,13 +106,15 @@ func (r *relay) forward(line []byte, c *connection) error {
 		return &finalError{err}
 	}
 	c.passed = true
-	r.requests.touch()
 	return nil
 }
 
 // answer passes an answer on. Its request is done after that.
 func (r *relay) answer(line []byte, a *answer, c *connection) error {
 	x := r.requests.answeredBy(a)
+	if x != nil {
+		r.requests.executed(x)
+	}
 	if err := r.forward(line, c); err != nil || x == nil {
 		return err
 	}
@@ -137,6 +144,9 @@ func (r *relay) resumed(m *message, c *connection) error {
 func (r *relay) notification(line []byte, m *message, c *connection) error {
 	var p streamParams
 	_ = json.Unmarshal(m.Params, &p, lenient) // what cannot be read is not kept
+	if m.Method == "stream/opened" {
+		c.stream.ExpectHeartbeats(p.HeartbeatSeconds)
+	}
 	switch {
 	case m.Method == "stream/closing":
 		if err := r.forward(line, c); err != nil {

@@ -23,6 +23,7 @@ type exchange struct {
 	batch   bool
 	begun   bool // this connection has taken a part of it
 	cuts    int  // see maxCuts
+	number  int  // they count up in the order of the lines
 }
 
 // newExchange reads a line as the server does. The line must not change any more.
@@ -60,9 +61,45 @@ func (x *exchange) repeatable() bool {
 	})
 }
 
-// notifies reports whether the line has a notification that changes what the connection is
-// subscribed to: no answer will tell whether it has.
+// pin makes a subscription from now on, which the server may have begun without an answer,
+// begin at the latest where it did: its client has got nothing of it, so nothing may be
+// left out of it. It reports whether that is known, as it is not in a batch and for a client
+// that has no stream.
+func (x *exchange) pin(parser *frame.Parser, s *subscription) bool {
+	if !slices.ContainsFunc(x.members, fromNow) {
+		return true
+	}
+	if x.batch || s.none || !s.known {
+		return false
+	}
+	var params map[string]jsontext.Value
+	_ = json.Unmarshal(x.members[0].Params, &params) // fromNow has read them
+	pinned := newExchange(parser, s.goOn(string(x.members[0].ID), params))
+	x.line, x.members = pinned.line, pinned.members
+	return true
+}
+
+// fromNow reports whether a message subscribes and does not say where it begins.
+func fromNow(m frame.Message) bool {
+	if m.Fault != frame.NoFault || m.Method != subscribe {
+		return false
+	}
+	var p struct {
+		AfterSeq jsontext.Value `json:"after_seq"`
+		Consumer jsontext.Value `json:"consumer"`
+	}
+	absent := func(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
+	return (len(m.Params) == 0 || json.Unmarshal(m.Params, &p) == nil) && absent(p.AfterSeq) && absent(p.Consumer)
+}
+
+// notifies reports whether the line has a notification.
 func (x *exchange) notifies() bool {
+	return slices.ContainsFunc(x.members, func(m frame.Message) bool { return m.Notification() })
+}
+
+// subscribes reports whether one of them changes what the connection is subscribed to: no
+// answer will tell whether it has.
+func (x *exchange) subscribes() bool {
 	return slices.ContainsFunc(x.members, func(m frame.Message) bool { return m.Notification() && boundToConnection(m.Method) })
 }
 

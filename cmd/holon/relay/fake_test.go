@@ -37,14 +37,15 @@ type conn struct {
 	rig      *rig
 	requests *bufio.Scanner
 	w        *io.PipeWriter
+	after    string // where the URL says that the stream begins
 	lines    chan string
 	refuse   chan error
 }
 
 // Bridge implements Server: the test decides when it answers.
-func (g *rig) Bridge(ctx context.Context, requests io.Reader, _ url.Values) (io.ReadCloser, error) {
+func (g *rig) Bridge(ctx context.Context, requests io.Reader, query url.Values) (io.ReadCloser, error) {
 	body, w := io.Pipe()
-	c := &conn{rig: g, requests: bufio.NewScanner(requests), w: w, lines: make(chan string, 100), refuse: make(chan error)}
+	c := &conn{rig: g, after: query.Get("after_seq"), requests: bufio.NewScanner(requests), w: w, lines: make(chan string, 100), refuse: make(chan error)}
 	c.requests.Buffer(nil, 128<<20)
 	go func() {
 		for c.requests.Scan() {
@@ -69,6 +70,14 @@ func (g *rig) Bridge(ctx context.Context, requests io.Reader, _ url.Values) (io.
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Call implements Server: it says where the log is, before the first connection.
+func (g *rig) Call(_ context.Context, method string, _, result any) error {
+	if method != "initialize" {
+		return fmt.Errorf("%s is asked for", method)
+	}
+	return json.Unmarshal([]byte(`{"log_id":"L","latest_seq":4}`), result)
 }
 
 // AwaitReconnect implements Server without waiting.

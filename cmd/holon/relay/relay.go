@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,10 +18,8 @@ import (
 )
 
 const (
-	// answerPatience bounds the wait for answers after the end of input, counted from
-	// the last received line: a server that is silent for so long has lost the request.
-	answerPatience = 30 * time.Second
-	// resumePatience bounds the wait for a stream to open again and to go on.
+	// resumePatience bounds the wait for the server to say where its log is, and for a
+	// stream to go on.
 	resumePatience = 30 * time.Second
 	// knockEvery is how often an empty line is sent before a connection has answered.
 	knockEvery = 500 * time.Millisecond
@@ -33,17 +32,19 @@ const (
 
 // Server opens streams; *client.Client is one.
 type Server interface {
+	Call(ctx context.Context, method string, params, result any) error
 	Bridge(ctx context.Context, requests io.Reader, query url.Values) (io.ReadCloser, error)
 	AwaitReconnect(ctx context.Context, attempt int, err error) error
 }
 
-// Run copies lines both ways until in has ended and all requests are answered, the server
-// ends the stream in order, or it cannot be reached any more. The goroutine that reads in
-// ends with in.
+// Run copies lines both ways until in has ended and the server has executed all of it, the
+// server ends the stream in order, or it cannot be reached any more. The goroutine that
+// reads in ends with in.
 func Run(ctx context.Context, server Server, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &relay{server: server, out: out, requests: newRequests(), own: `"holon-connect-` + uuid.NewString() + `"`}
+	id := "holon-connect-" + uuid.NewString()
+	r := &relay{server: server, out: out, requests: newRequests(), resuming: strconv.Quote(id), last: strconv.Quote(id + "-last")}
 	defer r.requests.close()
 	tooLong, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -52,8 +53,6 @@ func Run(ctx context.Context, server Server, in io.Reader, out io.Writer) error 
 		}
 	}()
 	go func() { ended <- r.run(ctx) }()
-	patience := time.NewTimer(answerPatience)
-	defer patience.Stop()
 	for {
 		select {
 		case err := <-tooLong:
@@ -62,14 +61,8 @@ func Run(ctx context.Context, server Server, in io.Reader, out io.Writer) error 
 			return err
 		case <-r.requests.changed:
 			if r.requests.done() {
-				return nil
+				return r.requests.outcome()
 			}
-			patience.Reset(answerPatience)
-		case <-patience.C:
-			if r.requests.atEnd() {
-				return fmt.Errorf("the last request got no answer within %s", answerPatience)
-			}
-			patience.Reset(answerPatience)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -83,7 +76,10 @@ type relay struct {
 	out      io.Writer
 	requests *requests
 	stream   subscription
-	own      string // the id of the requests that are the relay's own
+
+	// The ids of the relay's own requests: the one that makes the subscription go on, and
+	// the one after the last line.
+	resuming, last string
 }
 
 // finalError is an error after which no other connection is tried.
@@ -95,6 +91,9 @@ func (e *finalError) Unwrap() error { return e.err }
 // run opens one connection after the other. If the first cannot be opened, that is the
 // error: a wrong address is the likely reason.
 func (r *relay) run(ctx context.Context) error {
+	if err := r.locate(ctx); err != nil {
+		return err
+	}
 	for attempt := 0; ; {
 		began := time.Now()
 		c, err := r.connect(ctx)
@@ -104,7 +103,7 @@ func (r *relay) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case r.requests.done():
-			return nil
+			return r.requests.outcome()
 		case !r.requests.connected():
 			return err
 		case errors.As(err, &final) || !r.stream.resumable() || !r.requests.tracked():
@@ -112,6 +111,9 @@ func (r *relay) run(ctx context.Context) error {
 		}
 		if err := r.settle(c.answered, lasted); err != nil {
 			return lost(err)
+		}
+		if r.requests.done() {
+			return r.requests.outcome()
 		}
 		if c.passed || lasted {
 			attempt = 0
@@ -125,15 +127,28 @@ func (r *relay) run(ctx context.Context) error {
 			}
 			return lost(err)
 		}
-		r.requests.touch() // as long as there are attempts, an answer may come
 	}
+}
+
+// locate asks where the log is before anything is sent: a stream that is cut before it has
+// said where it begins goes on from there. Nothing else can wait for stream/opened, as
+// there are proxies that let an answer through only after the end of the requests.
+func (r *relay) locate(parent context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(parent, resumePatience, &client.SilentError{Limit: resumePatience})
+	defer cancel()
+	var now streamParams
+	if err := r.server.Call(ctx, "initialize", nil, &now); err != nil {
+		return err
+	}
+	r.stream.locate(now.LatestSeq, now.LogID)
+	return nil
 }
 
 func lost(err error) error { return fmt.Errorf("the connection to the server is lost: %w", err) }
 
 // settle answers the requests that were sent and are not to be sent again.
 func (r *relay) settle(answered, lasted bool) error {
-	for _, x := range r.requests.cut(answered, lasted) {
+	for _, x := range r.requests.cut(answered, lasted, &r.stream) {
 		if x.answered() {
 			if err := r.pass(x.outcomeUnknown()); err != nil {
 				return err
@@ -146,6 +161,7 @@ func (r *relay) settle(answered, lasted bool) error {
 
 // connection is one exchange with the server.
 type connection struct {
+	stream   *client.Stream
 	resume   []byte        // the line that makes the subscription go on, nil if there is none
 	open     chan struct{} // closed when the server has answered
 	resumed  chan struct{} // closed when the subscription goes on
@@ -171,7 +187,7 @@ func (r *relay) connect(parent context.Context) (c *connection, err error) {
 	var feeding sync.WaitGroup
 	defer func() { cancel(nil); stop(); body.Close(); feeding.Wait() }()
 
-	c = &connection{resume: r.stream.resume(r.own), open: make(chan struct{}), resumed: make(chan struct{})}
+	c = &connection{resume: r.stream.resume(r.resuming), open: make(chan struct{}), resumed: make(chan struct{})}
 	if c.resume == nil {
 		close(c.resumed)
 	}
@@ -182,14 +198,18 @@ func (r *relay) connect(parent context.Context) (c *connection, err error) {
 		}
 	})
 	defer late.Stop()
-	response, err := r.server.Bridge(ctx, body, nil)
+	begin := url.Values{}
+	if r.requests.connected() {
+		begin = r.stream.begins()
+	}
+	c.stream, err = client.Watch(ctx, func(ctx context.Context) (io.ReadCloser, error) { return r.server.Bridge(ctx, body, begin) })
 	if err != nil {
 		return c, err
 	}
-	defer response.Close()
+	defer c.stream.Close()
 	close(c.open)
 	r.requests.connect()
-	err = r.receive(response, c, late)
+	err = r.receive(c.stream, c, late)
 	var silent *client.SilentError
 	if errors.As(context.Cause(ctx), &silent) {
 		err = silent
@@ -217,6 +237,10 @@ func (r *relay) feed(ctx context.Context, w *io.PipeWriter, c *connection) {
 				return
 			}
 		case ended:
+			if r.requests.unconfirmed() {
+				// Requests take effect in their order: after its answer all have.
+				_, _ = w.Write(withEnd(encodeRequest(r.last, "initialize", nil))) // then it is cut
+			}
 			w.Close()
 			return
 		case !c.await(ctx, w, r.requests.more):

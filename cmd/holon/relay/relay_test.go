@@ -157,7 +157,9 @@ func TestWhatWasNotSentIsSent(t *testing.T) {
 	c.gets(change, notified)
 	c.passes(result("2", "{}"))
 	g.stdin.Close()
+	id := c.getsOwn(request("ID", "initialize", "{}"))
 	c.inputEnds()
+	c.sends(result(id, "{}"))
 	g.ends("")
 }
 
@@ -346,4 +348,187 @@ func TestASignalEndsIt(t *testing.T) {
 	await(t, g.conns, "a connection")
 	g.stop()
 	g.ends("context canceled")
+}
+
+const heartbeats = `{"jsonrpc":"2.0","method":"stream/opened","params":{"log_id":"L","after_seq":5,"heartbeat_seconds":2}}`
+
+// A connection that is only silent, as after a sleep of the machine, is cut after as many
+// missed heartbeats as every client waits for.
+func TestASilentConnectionIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t)
+		c := g.accept()
+		c.passes(heartbeats)
+		read := request("1", "turn/await", "{}")
+		g.write(read)
+		c.gets(read)
+		for seq := 6; seq < 9; seq++ {
+			time.Sleep(4900 * time.Millisecond)
+			c.passes(event(seq))
+		}
+		began := time.Now()
+		c = g.accept()
+		if silence := time.Since(began); silence != 5*time.Second {
+			t.Errorf("it was taken for dead after %v", silence)
+		}
+		c.sends(heartbeats)
+		id := c.getsOwn(request("ID", subscribe, `{"after_seq":8`+logL+`}`))
+		c.sends(result(id, `{"after_seq":8}`))
+		c.gets(read)
+		began = time.Now()
+		g.accept() // a further one has heartbeats, too
+		if silence := time.Since(began); silence != 5*time.Second {
+			t.Errorf("the second was taken for dead after %v", silence)
+		}
+		g.stop()
+		g.ends("context canceled")
+	})
+}
+
+// A server that accepts and says nothing is given up.
+func TestAFirstConnectionThatSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t)
+		await(t, g.conns, "a connection")
+		g.ends("nothing came for 30s")
+	})
+}
+
+// A stream that was cut before it has said where it begins goes on from where the log was
+// before it, so that all events of what was asked for come.
+func TestACutBeforeTheStreamHasBegunLosesNothing(t *testing.T) {
+	g := start(t)
+	keyed := request("1", "turn/start", `{"idempotency_key":"k"}`)
+	g.write(keyed)
+	c := g.accept()
+	if c.after != "" {
+		t.Errorf("the first connection begins after %s", c.after)
+	}
+	c.gets(keyed)
+	c.cut(opened(4)[:10])
+	g.refuse(errCut)
+	c = g.accept()
+	if c.after != "L:4" {
+		t.Errorf("the next connection begins after %q", c.after)
+	}
+	c.gets(keyed)
+	c.passes(opened(4), event(5), result("1", "{}"))
+	c.cut("")
+	c = g.resumes(5, logL)
+	if c.after != "" {
+		t.Errorf("a further connection begins after %s", c.after)
+	}
+}
+
+// A subscription whose answer was lost begins where it did: where its client says, or
+// where it was when the connection was cut.
+func TestASubscriptionWithoutAnAnswerBeginsWhereItDid(t *testing.T) {
+	for asked, again := range map[string]string{
+		`{"after_seq":2,"methods":["turn/*"]}`:    "",
+		`{"consumer":"me"}`:                       "",
+		`{"methods":["turn/*"],"after_seq":null}`: `{"after_seq":5,"log_id":"L","methods":["turn/*"]}`,
+	} {
+		for _, begun := range []bool{true, false} {
+			g := start(t)
+			sent, keyed := request(`"s"`, subscribe, asked), request("1", "turn/start", `{"idempotency_key":"k"}`)
+			want := sent
+			if again != "" {
+				want = request(`"s"`, subscribe, again)
+			}
+			c := g.accept()
+			if begun {
+				c.passes(opened(4), event(5))
+			}
+			g.write(sent, keyed)
+			c.gets(sent, keyed)
+			c.cut("")
+			if begun {
+				c = g.resumes(5, logL)
+			} else {
+				c = g.accept()
+				want = strings.Replace(want, `"after_seq":5`, `"after_seq":4`, 1)
+			}
+			c.gets(want, keyed)
+			c.cut("") // it stays so
+			if begun {
+				c = g.resumes(5, logL)
+			} else {
+				c = g.accept()
+			}
+			c.gets(want, keyed)
+		}
+	}
+}
+
+// Where the client has no stream, or in a batch, nobody knows where to begin it.
+func TestASubscriptionThatCannotBeginWhereItDid(t *testing.T) {
+	g := start(t)
+	c := g.accept()
+	c.passes(opened(5))
+	batch := "[" + request("1", subscribe, "{}") + "]"
+	g.write(batch)
+	c.gets(batch)
+	c.cut("")
+	g.reads("[" + unknown("1", subscribe) + "]")
+	c = g.resumes(5, logL)
+	off, on := request("2", unsubscribe, "{}"), request("3", subscribe, "{}")
+	g.write(off, on)
+	c.gets(off, on)
+	c.passes(result("2", "{}"))
+	c.cut("")
+	g.reads(unknown("3", subscribe))
+	c = g.accept()
+	c.getsOwn(request("ID", unsubscribe, "{}"))
+}
+
+// What was sent before the end of the input is executed before the command ends, also if
+// nobody gets an answer.
+func TestANotificationBeforeTheEndOfInputIsExecuted(t *testing.T) {
+	notified := `{"jsonrpc":"2.0","method":"holon/pause"}`
+	for name, before := range map[string]string{"alone": "", "after a request": request("1", "holon/status", "{}")} {
+		t.Run(name, func(t *testing.T) {
+			g := start(t)
+			c := g.accept()
+			c.passes(opened(5))
+			if before != "" {
+				g.write(before)
+				c.gets(before)
+			}
+			g.write(notified)
+			c.gets(notified)
+			g.stdin.Close()
+			if before != "" {
+				c.passes(result("1", "{}"))
+			}
+			id := c.getsOwn(request("ID", "initialize", "{}"))
+			c.inputEnds()
+			c.passes(event(6))
+			c.sends(result(id, "{}"))
+			g.ends("")
+			g.silent()
+		})
+	}
+	t.Run("before a request", func(t *testing.T) { // whose answer says it
+		g := start(t)
+		c := g.accept()
+		c.passes(opened(5))
+		after := request("1", "holon/status", "{}")
+		g.write(notified, after)
+		c.gets(notified, after)
+		c.passes(result("1", "{}"))
+		g.stdin.Close()
+		c.inputEnds()
+		g.ends("")
+	})
+	t.Run("cut", func(t *testing.T) {
+		g := start(t)
+		c := g.accept()
+		c.passes(opened(5))
+		g.write(notified)
+		c.gets(notified)
+		g.stdin.Close()
+		c.getsOwn(request("ID", "initialize", "{}"))
+		c.cut("")
+		g.ends("may have taken effect or not")
+	})
 }

@@ -32,6 +32,9 @@ type requests struct {
 	ended     bool // the input has ended
 	closed    bool // nobody sends any more
 	untracked bool // a notification may have changed what the connection is subscribed to
+	added     int  // the number of the newest line
+	unsure    int  // that of the newest notification on this connection that may not be executed yet; 0 = none
+	forgotten bool // there was one when a connection was cut
 }
 
 func newRequests() *requests {
@@ -64,8 +67,10 @@ func (q *requests) add(x *exchange) {
 	}
 	q.mu.Unlock()
 	q.change(func() {
+		q.added++
+		x.number = q.added
 		q.list, q.kept = append(q.list, x), q.kept+x.size()
-		q.untracked = q.untracked || x.notifies()
+		q.untracked = q.untracked || x.subscribes()
 	})
 }
 
@@ -84,9 +89,6 @@ func notify(c chan struct{}) {
 	default:
 	}
 }
-
-// touch says that something has happened.
-func (q *requests) touch() { notify(q.changed) }
 
 // next returns the next line to send, and whether there will be none.
 func (q *requests) next() (x *exchange, ended bool) {
@@ -110,8 +112,40 @@ func (q *requests) wrote(x *exchange, n int) {
 			q.sent--
 		}
 	} else if !x.answered() {
+		if x.notifies() {
+			q.mu.Lock()
+			q.unsure = x.number
+			q.mu.Unlock()
+		}
 		q.remove(x)
 	}
+}
+
+// unconfirmed reports whether the connection has taken a notification of which no answer
+// tells that it is executed.
+func (q *requests) unconfirmed() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.unsure > 0 }
+
+// executed says that a request has an answer: what was sent before it is executed. The
+// request itself is done when its client has got that.
+func (q *requests) executed(x *exchange) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unsure < x.number {
+		q.unsure = 0
+	}
+}
+
+// confirm says that all that was sent is executed.
+func (q *requests) confirm() { q.change(func() { q.unsure = 0 }) }
+
+// outcome is the error of a command that has answered all requests.
+func (q *requests) outcome() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.forgotten {
+		return errors.New("a connection was lost after a notification was sent: it may have taken effect or not")
+	}
+	return nil
 }
 
 // remove takes out what is done. It moves what is before it, which are few lines, and not
@@ -139,9 +173,13 @@ func (q *requests) remove(x *exchange) {
 // last. If they end soon, it may be the oldest one: what is before the line that cuts them
 // is answered, or given up, in the end, as lines are sent in their order. So a connection
 // that has answered anything counts for none.
-func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
+func (q *requests) cut(answered, lasted bool, s *subscription) (unknown []*exchange) {
+	var parser frame.Parser
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unsure > 0 {
+		q.unsure, q.forgotten = 0, true
+	}
 	for i, x := range q.list {
 		if i >= q.sent && !x.begun {
 			break
@@ -151,9 +189,11 @@ func (q *requests) cut(answered, lasted bool) (unknown []*exchange) {
 		} else if x.begun || i == 0 && !lasted {
 			x.cuts++
 		}
-		if x.cuts == maxCuts || !x.begun && !x.repeatable() {
+		q.kept -= x.size()
+		if x.cuts == maxCuts || !x.begun && !(x.repeatable() && x.pin(&parser, s)) {
 			unknown = append(unknown, x)
 		}
+		q.kept += x.size()
 		x.begun = false
 	}
 	q.sent = 0
@@ -201,14 +241,12 @@ func (q *requests) connected() bool { q.mu.Lock(); defer q.mu.Unlock(); return q
 // tracked reports whether answers have told all that the connection is subscribed to.
 func (q *requests) tracked() bool { q.mu.Lock(); defer q.mu.Unlock(); return !q.untracked }
 
-func (q *requests) atEnd() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.ended }
-
-// done reports whether the input has ended and every request is answered, once there was a
-// connection.
+// done reports whether the input has ended, every request is answered and the rest is
+// executed, once there was a connection.
 func (q *requests) done() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.opened && q.ended && len(q.list) == 0
+	return q.opened && q.ended && len(q.list) == 0 && q.unsure == 0
 }
 
 // exchangeBytes is about what a message takes besides the bytes of its line.

@@ -135,7 +135,7 @@ func TestALineThatWasNotTakenIsSentAgain(t *testing.T) {
 			t.Fatal("it is not sent")
 		}
 		q.wrote(x, c.taken)
-		if unknown := q.cut(false, false); (len(unknown) == 1) != c.unknown {
+		if unknown := q.cut(false, false, new(subscription)); (len(unknown) == 1) != c.unknown {
 			t.Errorf("%d bytes were taken: %d with an unknown outcome", c.taken, len(unknown))
 		}
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"maps"
+	"net/url"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -24,22 +25,41 @@ func boundToConnection(method string) bool {
 type subscription struct {
 	params map[string]jsontext.Value // of stream/subscribe; nil = all events
 	none   bool                      // after stream/unsubscribe
+	begun  bool                      // the client knows where it begins: a stream/opened, an event or an answer was passed on
 	known  bool                      // whether after is known
-	after  int64                     // the last seq that was passed on
+	after  int64                     // the last seq that was passed on; before there is any, where the log was
 	logID  string
 	logs   map[string]struct{} // the ids of the followed holon/logStream
+}
+
+// locate says where the log is before the first connection.
+func (s *subscription) locate(latest *int64, logID string) {
+	if latest != nil {
+		s.known, s.after, s.logID = true, *latest, logID
+	}
+}
+
+// begins is what the URL of a further connection says, before the client knows where its
+// stream begins. After that a request says it (resume).
+func (s *subscription) begins() url.Values {
+	if s.begun || !s.known {
+		return nil
+	}
+	return url.Values{"after_seq": {s.logID + ":" + strconv.FormatInt(s.after, 10)}}
 }
 
 // begin says where a stream has begun. Of a server that does not say it, the first event
 // does.
 func (s *subscription) begin(after *int64, logID string) {
-	if after != nil {
-		s.known, s.after, s.logID = true, *after, logID
+	s.begun, s.known = true, after != nil
+	if s.known {
+		s.after, s.logID = *after, logID
 	}
 }
 
 // advance says that an event or a heartbeat was passed on.
 func (s *subscription) advance(seq int64) {
+	s.begun = true
 	if !s.known || seq > s.after {
 		s.known, s.after = true, seq
 	}
@@ -59,10 +79,10 @@ func (s *subscription) answered(method string, params, result jsontext.Value) {
 		if p == nil {
 			p = map[string]jsontext.Value{}
 		}
-		s.params, s.none, s.known = p, false, false
+		s.params, s.none = p, false
 		s.begin(r.AfterSeq, r.LogID)
 	case unsubscribe:
-		s.none = true
+		s.begun, s.none = true, true
 	case followLog:
 		if string(p["follow"]) == "true" {
 			if s.logs == nil {
@@ -86,20 +106,29 @@ func (s *subscription) resumable() bool {
 // resume is the request, with the id, that makes a new connection go on; nil before the
 // first event or stream/opened.
 func (s *subscription) resume(id string) []byte {
-	method, params := unsubscribe, map[string]jsontext.Value{}
-	if !s.none {
-		if !s.known {
-			return nil
-		}
-		method = subscribe
-		maps.Copy(params, s.params)
-		delete(params, "consumer") // it is where the subscription has begun
-		delete(params, "log_id")
-		params["after_seq"] = strconv.AppendInt(nil, s.after, 10)
-		if s.logID != "" {
-			params["log_id"], _ = jsontext.AppendQuote(nil, s.logID) // ids of logs are text
-		}
+	switch {
+	case !s.begun || !s.none && !s.known:
+		return nil
+	case s.none:
+		return encodeRequest(id, unsubscribe, nil)
 	}
+	return s.goOn(id, s.params)
+}
+
+// goOn is the request of a subscription after the last seq that was passed on.
+func (s *subscription) goOn(id string, asked map[string]jsontext.Value) []byte {
+	params := map[string]jsontext.Value{}
+	maps.Copy(params, asked)
+	delete(params, "consumer") // it is where the subscription has begun
+	delete(params, "log_id")
+	params["after_seq"] = strconv.AppendInt(nil, s.after, 10)
+	if s.logID != "" {
+		params["log_id"], _ = jsontext.AppendQuote(nil, s.logID) // ids of logs are text
+	}
+	return encodeRequest(id, subscribe, params)
+}
+
+func encodeRequest(id, method string, params map[string]jsontext.Value) []byte {
 	line, err := json.Marshal(struct {
 		JSONRPC string                    `json:"jsonrpc"`
 		ID      jsontext.Value            `json:"id"`
