@@ -125,19 +125,9 @@ var thoughts = append([]time.Duration{4 * time.Second, time.Millisecond, time.Mi
 func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	w, l := b.w, b.l
 	var n int
-	woken := false
 	w.record(func() {
 		n = w.prompts[p.ThreadID]
 		w.prompts[p.ThreadID]++
-		if w.given[p.TurnID] == nil {
-			w.given[p.TurnID] = entrySet{}
-		}
-		for _, m := range p.Input {
-			woken = woken || m.Origin == items.OriginWake
-			for _, e := range m.Entries {
-				w.given[p.TurnID][e.EntryID] = true
-			}
-		}
 	})
 	hash := fnv.New64a()
 	fmt.Fprint(hash, p.ThreadID, " ", n)
@@ -152,8 +142,20 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	if !think() {
-		return stopped
+		return turns.Outcome{State: turns.Interrupted, Unread: true}
 	}
+	woken := false
+	w.record(func() {
+		if w.given[p.TurnID] == nil {
+			w.given[p.TurnID] = entrySet{}
+		}
+		for _, m := range p.Input {
+			woken = woken || m.Origin == items.OriginWake
+			for _, e := range m.Entries {
+				w.given[p.TurnID][e.EntryID] = true
+			}
+		}
+	})
 	start := r.IntN(10) < w.f.children
 	if woken {
 		start = r.IntN(10) < w.f.more
