@@ -501,7 +501,7 @@ func (l *treeLog) renew(ids []notify.ID) {
 func (l *treeLog) acked(x *treeEntry, b *inbox.Acked) {
 	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, b.By
 	switch n := len(x.tells); {
-	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.w.given[tryOf(b.TurnID, l.turns[b.TurnID].Attempt)][string(x.id)]):
+	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.w.given[attemptKey(b.TurnID, l.turns[b.TurnID].Attempt)][string(x.id)]):
 		l.breaks("P1", "%s acknowledges %s %s, which it was not told", b.TurnID, x.id, x.native)
 		return
 	case b.By != inbox.ByAwait:
@@ -581,7 +581,7 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 		return
 	}
 	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone {
-		if !w.given[tryOf(t.TurnID, t.Attempt)][string(x.id)] {
+		if !w.given[attemptKey(t.TurnID, t.Attempt)][string(x.id)] {
 			l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
 		}
 		if x.acked == 0 {

@@ -105,8 +105,8 @@ type branch struct {
 
 func (*branch) Info() turns.AgentInfo { return turns.AgentInfo{Name: "branch", Kind: turns.KindACP} }
 
-// tryOf names an attempt of a turn.
-func tryOf(turnID string, attempt int) string { return fmt.Sprint(turnID, " ", attempt) }
+// attemptKey names an attempt of a turn.
+func attemptKey(turnID string, attempt int) string { return fmt.Sprint(turnID, " ", attempt) }
 
 // parentThread is the owner of a thread, "" if it is a root.
 func parentThread(id string) string { return id[:len(id)-1] }
@@ -145,11 +145,11 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	if !think() {
-		return turns.Outcome{State: turns.Interrupted, Unread: true}
+		return turns.Outcome{State: turns.Interrupted, Unread: !w.v.losesCut}
 	}
 	woken := false
 	w.record(func() {
-		now := tryOf(p.TurnID, p.Attempt)
+		now := attemptKey(p.TurnID, p.Attempt)
 		if w.given[now] == nil {
 			w.given[now] = entrySet{}
 		}
