@@ -108,8 +108,8 @@ soak-console: ## Kill the server under the console at random in RUNS=50 random w
 	CONSOLE_SOAK=$(RUNS) REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 1h -run TestThePageIsExactAfterRandomKills ./console/browsertest
 
 .PHONY: soak-questions
-soak-questions: ## Stop and kill the server RUNS=20 times under turns that wait for a person, beside pauses, prunes and second restarts
-	RUNS=$(RUNS) $(GO) test -count=1 -v -timeout 1h -run TestQuestionsOutliveTheServer ./faults
+soak-questions: ## Stop and kill the server RUNS=20 times under turns that wait for a person, beside pauses, prunes, second restarts and full disks
+	RUNS=$(RUNS) $(GO) test -count=1 -v -timeout 1h -run TestQuestionsOutlive ./faults
 
 .PHONY: bench-people
 bench-people: build ## Measure what a person feels of the dashboard and of the console (about three minutes)

@@ -259,6 +259,8 @@ func (c *checker) inboxEvent(e event, body any) {
 		}
 	case *inbox.Told:
 		c.told(e, b)
+	case *inbox.Acked:
+		c.ackedByTurn(e, b)
 	case *inbox.Received:
 		if b.RawID != inbox.RawID(e.Seq) {
 			c.errorf(e, "has the id %s", b.RawID)
@@ -288,6 +290,36 @@ func (c *checker) told(e event, b *inbox.Told) {
 		seq, _ := id.Seq(inbox.EntryPrefix)
 		if row, ok := c.inboxes.Row(inbox.EntryTable, seq).(*inbox.Entry); !ok || !row.Fresh {
 			c.errorf(e, "%s is not new", id)
+		}
+	}
+}
+
+// ackedByTurn checks that a turn acknowledges only what it was told: entries, and snapshots
+// of a digest of which it was told another one with all that is left of them.
+func (c *checker) ackedByTurn(e event, b *inbox.Acked) {
+	c.t.Helper()
+	if b.By != inbox.ByTurn {
+		return
+	}
+	told := map[int64]int64{} // by digest: the last item that the turn was told
+	var others []*inbox.Entry
+	for _, id := range b.EntryIDs {
+		seq, _ := id.Seq(inbox.EntryPrefix)
+		switch row, ok := c.inboxes.Row(inbox.EntryTable, seq).(*inbox.Entry); {
+		case !ok:
+			c.errorf(e, "%s is not there", id)
+		case row.ToldByTurnID != b.TurnID:
+			others = append(others, row)
+		case row.Digest != 0:
+			told[row.Digest] = max(told[row.Digest], row.LastRaw)
+		}
+	}
+	for _, row := range others {
+		for _, raw := range c.inboxes.rows[inbox.RawTable] {
+			if r := raw.(*inbox.Raw); (row.Digest == 0 || r.Digest == row.Digest) && r.AckedSeq == 0 && r.Seq <= row.LastRaw && r.Seq > told[row.Digest] {
+				c.errorf(e, "%s has %s, which the turn was not told", row.EntryID, inbox.RawID(r.Seq))
+				break
+			}
 		}
 	}
 }

@@ -217,7 +217,7 @@ func (d *decision) goOn() error {
 func (w *childWriter) goOn() error {
 	act := w.d.active()
 	if len(act.steers) > 0 {
-		w.d.turn.nextPrompt()
+		w.d.turn.nextPrompt(false)
 		return nil
 	}
 	messages, err := w.messagesOfChildren()

@@ -133,3 +133,35 @@ func TestRetriedTurnAcknowledgesWhatItWasTold(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that was cut before its agent got the input has told it nothing: the next prompt
+// of the turn tells all of it. Otherwise the turn would complete, and acknowledge what its
+// agent never saw.
+func TestCutPromptThatWasNotReadIsToldAgain(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "deaf")
+		h.configure("a", inbox.Policy{Wake: inbox.WakeIdle})
+		told := h.send("a", "hello")
+		c := h.next(h.deaf)
+		unread := turns.Outcome{State: turns.Interrupted, Unread: true}
+		h.steer(c.TurnID, "look at this", true)
+		c.out <- unread
+		c = h.next(h.deaf)
+		h.steer(c.TurnID, "at once", true)
+		c.out <- unread
+		c = h.next(h.deaf)
+		if got := toldIn(c); len(got) != 1 || got[0] != string(told) || len(c.Input) != 3 {
+			t.Errorf("%v is told in %q", got, c.said())
+		}
+		h.steer(c.TurnID, "stop", true)
+		c.end(turns.Interrupted) // it has read that
+		c = h.next(h.deaf)
+		if c.said() != "stop" {
+			t.Errorf("the prompt after one that was read is %q", c.said())
+		}
+		h.speak(c)
+		if l := h.entries("a"); len(l) != 0 {
+			t.Errorf("entries %s", ids(l))
+		}
+	})
+}

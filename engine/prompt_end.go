@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -17,7 +19,7 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 		out.State = turns.Completed
 	}
 	if len(act.steers) > 0 && (act.cut || (out.State == turns.Completed && out.Cause == "")) {
-		w.nextPrompt()
+		w.nextPrompt(out.Unread)
 		return
 	}
 	if out.Cause != "" && w.retry(out.Cause, out.Why()) {
@@ -41,9 +43,13 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	w.end(end)
 }
 
-// nextPrompt starts the next prompt of the turn with what was steered to it.
-func (w *turnWriter) nextPrompt() {
+// nextPrompt starts the next prompt of the turn with what was steered to it. unread says that
+// the agent did not get the input of the last one: it comes first. Otherwise the turn would
+// end as if the agent had read what it was given, and acknowledge entries that it never saw.
+func (w *turnWriter) nextPrompt(unread bool) {
 	act := w.d.active()
+	var input []items.UserMessage
+	answers := act.answers
 	status := items.StatusCompleted
 	if act.cut {
 		status = items.StatusInterrupted
@@ -54,7 +60,10 @@ func (w *turnWriter) nextPrompt() {
 		w.resume()
 	}
 	w.endPrompt(status)
-	input := w.d.items.completeSteers()
+	if r, ok := act.work.exec.(*run); ok && unread {
+		input, act.answers = slices.Clip(r.input), answers
+	}
+	input = append(input, w.d.items.completeSteers()...)
 	act.clock.wait(false)
 	if !waited && act.turn.Progress != turns.Running {
 		w.addProgress(turns.Running, "")

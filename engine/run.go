@@ -19,6 +19,7 @@ type run struct {
 	a           *actor
 	turnID      string
 	index       int
+	input       []items.UserMessage
 	ctx         context.Context // the agent's
 	cancel      context.CancelCauseFunc
 	over        chan struct{} // closed by the actor: the prompt has ended for the turn
@@ -151,7 +152,7 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
-	r := &run{a: a, turnID: act.turn.TurnID, index: act.work.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.work.prompts, input: input, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
 	act.work.exec = r
 	act.work.prompts++
 	p := &turns.Prompt{

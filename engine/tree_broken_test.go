@@ -27,6 +27,7 @@ type variant struct {
 	arm        func(w *forest)               // before each life
 	between    func(w *forest)               // between two lives, while nothing runs
 	marksFirst bool                          // an answer is marked as told before it is written
+	losesCut   bool                          // no agent says that it has not read its prompt
 	broken     bool                          // the log need not be sound
 }
 
@@ -272,6 +273,7 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 			return v
 		}, []string{"P6"}},
 		"an end in review counts as accepted": {"reviews", unreviewed, []string{"P1"}},
+		"a cut loses what was not read":       {"cuts", func() *variant { return &variant{losesCut: true} }, []string{"P1"}},
 		"an end forgets what was told before": {"murmur", forgetsEarlier, []string{"P2"}},
 		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
 		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},

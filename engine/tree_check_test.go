@@ -126,7 +126,7 @@ func (l *treeLog) event(e event) {
 	case notify.InboxAcked:
 		b := e.body(l.w.h.t).(*inbox.Acked)
 		for _, id := range b.EntryIDs {
-			l.acked(l.entries[id], b.By)
+			l.acked(l.entries[id], b)
 		}
 	case notify.InboxWithdrawn:
 		x := l.entries[e.body(l.w.h.t).(*inbox.Withdrawn).EntryID]
@@ -498,9 +498,13 @@ func (l *treeLog) renew(ids []notify.ID) {
 	}
 }
 
-func (l *treeLog) acked(x *treeEntry, by inbox.By) {
-	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, by
-	if by != inbox.ByAwait {
+func (l *treeLog) acked(x *treeEntry, b *inbox.Acked) {
+	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, b.By
+	switch n := len(x.tells); {
+	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.w.given[attemptKey(b.TurnID, l.turns[b.TurnID].Attempt)][string(x.id)]):
+		l.breaks("P1", "%s acknowledges %s %s, which it was not told", b.TurnID, x.id, x.native)
+		return
+	case b.By != inbox.ByAwait:
 		return
 	}
 	for _, a := range l.w.written {
@@ -577,7 +581,7 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 		return
 	}
 	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone {
-		if !w.given[t.TurnID][string(x.id)] {
+		if !w.given[attemptKey(t.TurnID, t.Attempt)][string(x.id)] {
 			l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
 		}
 		if x.acked == 0 {

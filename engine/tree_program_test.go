@@ -110,6 +110,10 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"start", "child", "child", "child", "background", "send", "report", "retry", "interrupt"},
 		clients: 2, moves: 7, lives: 3, crashes: 5, children: 6, atOnce: 2, silent: 5, slots: []int{1, 8}, threads: [][]string{pair, deepTree},
 	},
+	"cuts": { // prompts that are cut before their agent has read them
+		kinds:   []string{"start", "child", "child", "background", "send", "report", "cut", "cut", "cut"},
+		clients: 3, moves: 8, lives: 2, crashes: 3, children: 5, atOnce: 2, slots: []int{2, 8}, threads: [][]string{pair},
+	},
 	"restless": { // agents that start something whenever they are woken
 		kinds:   []string{"background", "background"},
 		clients: 1, moves: 2, lives: 2, crashes: 3, atOnce: 1, more: 10, slots: []int{8}, threads: [][]string{pair},
@@ -138,7 +142,7 @@ var treeProfiles = map[string]treeProfile{
 func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
-		"mixed", "ends", "awaits", "queues", "retries", "silent", "mixed", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
+		"mixed", "ends", "awaits", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
 	}[seed%28]
 }
 

@@ -39,7 +39,7 @@ type forest struct {
 	owners   map[string]string    // of child turns: the thread that is told
 	notes    map[string]int64     // child turns that were said to be detached, and the seq
 	prompts  map[string]int       // prompts so far, by thread
-	given    map[string]entrySet  // entries that the agent has got, by turn
+	given    map[string]entrySet  // entries that the agent has got, by attempt of a turn
 	written  []writtenEnd         // ends that answers have shown to an owner's agent
 	asking   []*asking            // requests that may have reserved ends
 	verdicts int                  // that were given
@@ -105,6 +105,9 @@ type branch struct {
 
 func (*branch) Info() turns.AgentInfo { return turns.AgentInfo{Name: "branch", Kind: turns.KindACP} }
 
+// attemptKey names an attempt of a turn.
+func attemptKey(turnID string, attempt int) string { return fmt.Sprint(turnID, " ", attempt) }
+
 // parentThread is the owner of a thread, "" if it is a root.
 func parentThread(id string) string { return id[:len(id)-1] }
 
@@ -125,19 +128,9 @@ var thoughts = append([]time.Duration{4 * time.Second, time.Millisecond, time.Mi
 func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	w, l := b.w, b.l
 	var n int
-	woken := false
 	w.record(func() {
 		n = w.prompts[p.ThreadID]
 		w.prompts[p.ThreadID]++
-		if w.given[p.TurnID] == nil {
-			w.given[p.TurnID] = entrySet{}
-		}
-		for _, m := range p.Input {
-			woken = woken || m.Origin == items.OriginWake
-			for _, e := range m.Entries {
-				w.given[p.TurnID][e.EntryID] = true
-			}
-		}
 	})
 	hash := fnv.New64a()
 	fmt.Fprint(hash, p.ThreadID, " ", n)
@@ -152,8 +145,21 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	if !think() {
-		return stopped
+		return turns.Outcome{State: turns.Interrupted, Unread: !w.v.losesCut}
 	}
+	woken := false
+	w.record(func() {
+		now := attemptKey(p.TurnID, p.Attempt)
+		if w.given[now] == nil {
+			w.given[now] = entrySet{}
+		}
+		for _, m := range p.Input {
+			woken = woken || m.Origin == items.OriginWake
+			for _, e := range m.Entries {
+				w.given[now][e.EntryID] = true
+			}
+		}
+	})
 	start := r.IntN(10) < w.f.children
 	if woken {
 		start = r.IntN(10) < w.f.more

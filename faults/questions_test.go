@@ -35,22 +35,8 @@ type asking struct {
 // soak-questions) does it 20 times in each way.
 func TestQuestionsOutliveTheServer(t *testing.T) {
 	t.Parallel()
-	runs := either(1, 5)
-	if n, err := strconv.Atoi(os.Getenv("RUNS")); err == nil {
-		runs = n
-	}
 	p := newTestbed(t)
-	script, file := filepath.Join(p.root, "asker"), filepath.Join(p.root, "c.toml")
-	config := ""
-	for name, more := range map[string]string{"asks": "", "asks-again": "on_crash = \"retry\"\nmax_attempts = 2\nbackoff_seconds = 0.05\n"} {
-		config += fmt.Sprintf("[agents.%s]\nkind = \"exec\"\noutput = \"events\"\ncommand = [%q]\n%s", name, script, more)
-	}
-	for path, content := range map[string]string{script: asker, file: config} {
-		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	flags := []string{"--config", file, "--drain-seconds", "0.5"}
+	flags := p.askers(t)
 	s := p.start(t, flags...)
 	end := func(sig syscall.Signal) {
 		t.Helper()
@@ -58,19 +44,10 @@ func TestQuestionsOutliveTheServer(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", sig, err, s.stderr.tail())
 		}
 	}
-	for n := range runs {
+	for n := range questionRuns() {
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			thread := fmt.Sprintf("%d-%d", n, sig)
-			list := []*asking{{agent: "echo", waits: true}, {agent: "asks"}, {agent: "asks-again", retries: true}}
-			for _, a := range list {
-				s.must(t, "thread/start", object{"thread_id": thread + a.agent, "agent": a.agent, "cwd": p.root})
-				input := "/say before\n/ask echo?\n/say after"
-				if n%2 == 1 {
-					input = "/ask echo?\n/say after"
-				}
-				a.turnID = s.must(t, "turn/start", turn(thread+a.agent, input)).TurnID
-				a.itemID = s.question(t, a.turnID, "")
-			}
+			list := s.ask(t, thread, n%2 == 0)
 			if n%4 == 1 {
 				s.must(t, "holon/pause", object{"reason": "an upgrade"})
 			}
@@ -96,6 +73,47 @@ func TestQuestionsOutliveTheServer(t *testing.T) {
 	}
 	end(syscall.SIGTERM)
 	p.doctor(t)
+}
+
+// questionRuns is how often questions meet the end of the server in each way.
+func questionRuns() int {
+	if n, err := strconv.Atoi(os.Getenv("RUNS")); err == nil {
+		return n
+	}
+	return either(1, 5)
+}
+
+// askers writes the agents that ask, and returns the flags of a server that has them.
+func (p *testbed) askers(t *testing.T) []string {
+	t.Helper()
+	script, file := filepath.Join(p.root, "asker"), filepath.Join(p.root, "c.toml")
+	config := ""
+	for name, more := range map[string]string{"asks": "", "asks-again": "on_crash = \"retry\"\nmax_attempts = 2\nbackoff_seconds = 0.05\n"} {
+		config += fmt.Sprintf("[agents.%s]\nkind = \"exec\"\noutput = \"events\"\ncommand = [%q]\n%s", name, script, more)
+	}
+	for path, content := range map[string]string{script: asker, file: config} {
+		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"--config", file, "--drain-seconds", "0.5"}
+}
+
+// ask starts a turn of each agent, and waits for their questions. speaks says that echo says
+// something before.
+func (s *server) ask(t *testing.T, thread string, speaks bool) []*asking {
+	t.Helper()
+	list := []*asking{{agent: "echo", waits: true}, {agent: "asks"}, {agent: "asks-again", retries: true}}
+	for _, a := range list {
+		s.must(t, "thread/start", object{"thread_id": thread + a.agent, "agent": a.agent, "cwd": s.root})
+		input := "/ask echo?\n/say after"
+		if speaks {
+			input = "/say before\n" + input
+		}
+		a.turnID = s.must(t, "turn/start", turn(thread+a.agent, input)).TurnID
+		a.itemID = s.question(t, a.turnID, "")
+	}
+	return list
 }
 
 // question waits for an open question of the turn that is not the one before, and returns it.
@@ -134,6 +152,7 @@ func (s *server) outlived(t *testing.T, a *asking, sig syscall.Signal) {
 		if row.State != "interrupted" || row.Reason != "server restarted" {
 			t.Fatalf("%v: the turn of %s is %+v", sig, a.agent, row)
 		}
+		s.listed(t, a.turnID)
 		return
 	}
 	answer := object{"item_id": a.itemID, "kind": "allow_once", "idempotency_key": "answer-" + a.itemID}
@@ -148,6 +167,23 @@ func (s *server) outlived(t *testing.T, a *asking, sig syscall.Signal) {
 	if said := strings.Count(s.said(t, a.turnID), `was answered after a restart: Allow`); a.waits && said != 1 {
 		t.Errorf("%v: the answer was told %d times", sig, said)
 	}
+}
+
+// listed checks that the turn is in the list of what restarts have ended.
+func (s *server) listed(t *testing.T, turnID string) {
+	t.Helper()
+	var r struct {
+		Turns []struct {
+			TurnID string `json:"turn_id"`
+		} `json:"turns"`
+	}
+	s.must(t, "turn/list", object{"ended_by": "restart", "order": "desc"}).decode(t, &r)
+	for _, row := range r.Turns {
+		if row.TurnID == turnID {
+			return
+		}
+	}
+	t.Fatalf("%s is not in the list of what restarts have ended: %+v", turnID, r.Turns)
 }
 
 type questionItem struct {

@@ -168,6 +168,10 @@ type Outcome struct {
 	StopReason string
 	Failure    *Failure
 	Cause      Cause
+
+	// Unread says that the prompt was cancelled before the agent got its input. If the turn
+	// goes on, the next prompt has that input, too.
+	Unread bool
 }
 
 // The kinds of Failure and of AgentError that agents report (docs/protocol.md,

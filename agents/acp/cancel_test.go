@@ -158,7 +158,7 @@ func TestTurnThatEndsWithoutItsAgentKillsAtOnce(t *testing.T) {
 }
 
 func TestInterruptWhileTheAgentStarts(t *testing.T) {
-	if _, out := bad(t, "start-ms=60000").thread("t").interruptAfter("say x", progressed); out.State != turns.Interrupted {
+	if _, out := bad(t, "start-ms=60000").thread("t").interruptAfter("say x", progressed); out.State != turns.Interrupted || !out.Unread {
 		t.Errorf("%+v", out)
 	}
 }

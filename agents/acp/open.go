@@ -352,7 +352,7 @@ func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 // notRun is the outcome of a prompt that was not sent to the agent.
 func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
 	if ctx.Err() != nil || errors.Is(err, turns.ErrPromptOver) {
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
 	}
 	if _, ok := errors.AsType[*lostError](err); ok {
 		out := turns.FailedWith(turns.KindAgentUnavailable, err.Error())

@@ -125,7 +125,9 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (
 		s.abandon() // the next prompt opens it again, or a new one
 		resend = !run.reacted.Load() && ctx.Err() == nil
 	}
-	return s.outcome(ctx, run, end), resend
+	out = s.outcome(ctx, run, end)
+	out.Unread = err != nil
+	return out, resend
 }
 
 // promptParams are the params of session/prompt.

@@ -138,7 +138,7 @@ func (a *Agent) trim(pr *proc) {
 // Run implements turns.Agent.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err := ctx.Err(); err != nil {
-		return turns.Outcome{State: turns.Interrupted, StopReason: context.Cause(ctx).Error()}
+		return turns.Outcome{State: turns.Interrupted, StopReason: context.Cause(ctx).Error(), Unread: true}
 	}
 	t, err := a.lock(ctx, p.ThreadID)
 	if err != nil {

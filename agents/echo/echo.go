@@ -34,9 +34,11 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err != nil {
 		return turns.FailedWith("invalid_params", err.Error())
 	}
-	for _, c := range script {
+	for i, c := range script {
 		if ctx.Err() != nil {
-			return interrupted()
+			out := interrupted()
+			out.Unread = i == 0
+			return out
 		}
 		err := c.run(ctx, p, c)
 		var end *ending

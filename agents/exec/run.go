@@ -29,7 +29,7 @@ const lastOutputWait = time.Second
 // output is emitted and no process of its group is left.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err := ctx.Err(); err != nil {
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
 	}
 	if len(p.Input) > 0 && p.Input[0].Origin == items.OriginResume { // the turn is of another agent that had this name
 		return withCause(turns.CauseServer, turns.FailedWith(turns.KindAgentUnavailable, "a command cannot go on with a turn after a restart"))
@@ -41,7 +41,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	given, err := a.access(ctx, p)
 	defer given.revoke()
 	if err != nil { // the sink takes nothing
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
 	}
 	cmd, err := a.cfg.command(p, given)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if which := a.cfg.notTaken(p.Input); which != nil {
 		told := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NotTaken(which...)}
 		if err := p.Emit(ctx, told); err != nil { // the sink takes nothing
-			return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+			return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
 		}
 	}
 	group, err := process.Start(cmd)

@@ -4216,7 +4216,7 @@ export interface InboxPostedEvent {
   requested_by?: string;
 }
 
-/** Entries were acknowledged: exactly the raw items that they show. */
+/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. */
 export interface InboxAckedEvent {
   seq: number;
   thread_seq: number;

@@ -48,6 +48,9 @@ func Exercise(t *testing.T, s Subject) {
 		}()
 		out := s.within(t, cancel, func() turns.Outcome { return sink.Run(ctx, s.Agent, turns.Prompt{}, s.Hold) })
 		interrupted(t, out)
+		if out.Unread {
+			t.Errorf("outcome %+v, although it has spoken", out)
+		}
 	})
 	t.Run("StopsWhenCancelledBeforeItBegan", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -57,6 +60,9 @@ func Exercise(t *testing.T, s Subject) {
 		interrupted(t, out)
 		if n := len(sink.Items()); n > 0 {
 			t.Errorf("made %d items although it was cancelled before", n)
+		}
+		if !out.Unread { // a turn that goes on would go on without its input
+			t.Errorf("outcome %+v, want unread", out)
 		}
 	})
 	t.Run("StopsWhileItsSinkIsFull", func(t *testing.T) {
