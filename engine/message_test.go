@@ -69,10 +69,13 @@ func TestEndHasTheLastMessage(t *testing.T) {
 
 // A message that is shown without its item is shown as it is meant: its format goes with it.
 func TestAnEndHasTheFormatOfItsMessage(t *testing.T) {
-	said := func(id string, f items.Format) items.Op {
-		m := items.NewAgentMessage("__init__.py")
+	message := func(text string, f items.Format) items.AgentMessage {
+		m := items.NewAgentMessage(text)
 		m.Format = f
-		return items.Create{ItemID: id, Status: items.StatusCompleted, Content: m}
+		return m
+	}
+	said := func(id string, f items.Format) items.Op {
+		return items.Create{ItemID: id, Status: items.StatusCompleted, Content: message("__init__.py", f)}
 	}
 	for name, c := range map[string]struct {
 		said []items.Op
@@ -81,7 +84,7 @@ func TestAnEndHasTheFormatOfItsMessage(t *testing.T) {
 	}{
 		"plain":                {[]items.Op{said("a", "plain")}, turns.Outcome{}, "plain"},
 		"of the last one":      {[]items.Op{said("a", "plain"), said("b", "")}, turns.Outcome{}, ""},
-		"of an open one":       {[]items.Op{said("a", ""), items.Create{ItemID: "b", Content: items.AgentMessage{Format: "plain"}}, items.Append{ItemID: "b", Text: "x"}}, turns.Outcome{}, "plain"},
+		"of an open one":       {[]items.Op{said("a", ""), items.Create{ItemID: "b", Content: message("", "plain")}, items.Append{ItemID: "b", Text: "x"}}, turns.Outcome{}, "plain"},
 		"read from the log":    {[]items.Op{said("a", "plain"), said("b", ""), items.Delete{ItemID: "b"}}, turns.Outcome{}, "plain"},
 		"of a failure":         {[]items.Op{said("a", "plain")}, turns.Outcome{State: turns.Failed}, "plain"},
 		"of the agent's words": {[]items.Op{said("a", "")}, turns.Outcome{Message: "done", Format: "plain"}, "plain"},
