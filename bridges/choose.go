@@ -33,6 +33,7 @@ type Body struct {
 	State       turns.State    `json:"state"`
 	CompletedAt notify.Time    `json:"completed_at"`
 	Message     string         `json:"message"`
+	Format      items.Format   `json:"format"`
 	Reason      string         `json:"reason"`
 	StopReason  string         `json:"stop_reason"`
 	Error       *turns.Failure `json:"error"`

@@ -3,6 +3,7 @@ package bridges
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -50,7 +51,8 @@ type Data struct {
 	Title          string         `json:"title"` // one line; never empty
 	State          turns.State    `json:"state,omitzero"`
 	Attempt        int            `json:"attempt,omitzero"`
-	Text           string         `json:"text,omitzero"` // with include_text: at most 16 KiB
+	Text           string         `json:"text,omitzero"`   // with include_text: at most 16 KiB
+	Format         items.Format   `json:"format,omitzero"` // of Text
 	Error          *turns.Failure `json:"error,omitzero"`
 	Reason         string         `json:"reason,omitzero"`
 	StopReason     string         `json:"stop_reason,omitzero"` // why the agent stopped: one line

@@ -121,11 +121,11 @@ func (s *Subscription) entry(v items.Raw) jsontext.Value {
 func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	b := c.Body
 	d.State, d.Error, d.Reason, d.StopReason, d.Usage = b.State, b.Error, b.Reason, b.StopReason, jsontext.Value(b.Usage)
-	message := b.Message
+	message, format := b.Message, b.Format
 	if c.Method == notify.TurnReviewed {
 		d.Review, d.Reason = &Review{Verdict: b.Verdict, Note: oneLine(b.Note, MaxTextBytes)}, ""
 		if t != nil {
-			d.State, d.Error, d.Reason, d.StopReason, message = t.State, t.Error, t.Reason, t.StopReason, t.Message
+			d.State, d.Error, d.Reason, d.StopReason, message, format = t.State, t.Error, t.Reason, t.StopReason, t.Message, t.Format
 			if t.Usage != nil {
 				d.Usage, _ = json.Marshal(t.Usage) // it came from JSON
 			}
@@ -139,6 +139,9 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	d.Reason, d.StopReason = oneLine(d.Reason, MaxTitleBytes), oneLine(d.StopReason, MaxTitleBytes)
 	if s.IncludeText && d.State == turns.Completed {
 		d.Text = cutText(Redact(cutText(sanitize.Plain(message), 2*MaxTextBytes)), MaxTextBytes)
+	}
+	if d.Text != "" {
+		d.Format = format
 	}
 }
 

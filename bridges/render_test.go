@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // TestNoPromptAndNoOutputOfToolsIsSent, also for a subscription that names the events
@@ -125,6 +127,28 @@ func TestTextHasNoSecretThatAnEscapeSequenceParts(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is sent as %q, want %q", method, got, want)
+		}
+	}
+}
+
+// What the agent said is sent with its format, as is the accepted end of a reviewed turn;
+// without the text there is none.
+func TestTextIsSentWithItsFormat(t *testing.T) {
+	turn := &turns.Turn{State: turns.Completed, Message: "__init__.py", Format: items.FormatPlain}
+	for method, members := range map[string]string{
+		notify.TurnCompleted: `"state":"completed","message":"__init__.py","format":"plain"`,
+		notify.TurnReviewed:  `"verdict":"approved"`,
+	} {
+		for text, want := range map[bool]items.Format{false: "", true: items.FormatPlain} {
+			s := &Subscription{SubscriptionID: "s", On: []On{OnFinal}, IncludeText: text}
+			c, err := s.Choose(Event{Seq: 1, ThreadID: "a", Method: method, Params: []byte(
+				`{"seq":1,"thread_id":"a","turn_id":"t","timestamp":"2026-11-21T10:00:00.000Z",` + members + `}`)})
+			if err != nil || c == nil {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			if d := s.Envelope(c, Material{LogID: "log_12345678", Turn: turn}).Data; d.Format != want || (d.Text != "") != text {
+				t.Errorf("%s with text %v: %q of format %q", method, text, d.Text, d.Format)
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestResultOfAPromptOutlivesTheWaitForChildren(t *testing.T) {
 				work := h.next(h.agent)
 				h.emit(c, items.SetUsage{Usage: items.Usage{InputTokens: 7}})
 				synctest.Wait()
-				c.out <- turns.Outcome{State: turns.Completed, Message: "my answer is 42", StopReason: "end_turn"}
+				c.out <- turns.Outcome{State: turns.Completed, Message: "my answer is 42", Format: "plain", StopReason: "end_turn"}
 				h.waitsFor(c.TurnID, child.TurnID)
 				if restart {
 					h.restart()
@@ -32,7 +32,7 @@ func TestResultOfAPromptOutlivesTheWaitForChildren(t *testing.T) {
 				}
 				h.start("a")
 				h.ended(c.TurnID)
-				if tn := h.turn(c.TurnID); tn.State != turns.Completed || tn.Message != "my answer is 42" || tn.StopReason != "end_turn" || tn.Usage == nil || tn.Usage.InputTokens != 7 {
+				if tn := h.turn(c.TurnID); tn.State != turns.Completed || tn.Message != "my answer is 42" || tn.Format != "plain" || tn.StopReason != "end_turn" || tn.Usage == nil || tn.Usage.InputTokens != 7 {
 					t.Errorf("ended %+v", tn)
 				}
 				h.speak(h.next(h.model))
@@ -59,12 +59,12 @@ func TestResultOfAPromptOutlivesTheWaitForChildren(t *testing.T) {
 		bubble(t, setup{}, func(h *harness) {
 			c := h.family("b")
 			child := h.child("a", "b", false)
-			c.out <- turns.Outcome{State: turns.Completed, Message: "wait for it", StopReason: "end_turn"}
+			c.out <- turns.Outcome{State: turns.Completed, Message: "wait for it", Format: "plain", StopReason: "end_turn"}
 			h.waitsFor(c.TurnID, child.TurnID)
 			h.done(h.next(h.agent), "the result")
 			h.done(h.next(h.model), "it is 42")
 			h.ended(c.TurnID)
-			if tn := h.turn(c.TurnID); tn.Message != "it is 42" || tn.StopReason != "" {
+			if tn := h.turn(c.TurnID); tn.Message != "it is 42" || tn.Format != "" || tn.StopReason != "" {
 				t.Errorf("ended %+v", tn)
 			}
 		})

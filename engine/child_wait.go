@@ -152,7 +152,7 @@ func (w *turnWriter) waitFor(ids []string, out turns.Outcome) {
 	w.endPrompt(items.StatusCompleted)
 	w.addProgressEvent(turns.ProgressEvent{
 		State: turns.Waiting, WaitsFor: ids, UsedMs: w.usedMs(),
-		Result: &turns.PromptResult{Message: out.Message, StopReason: out.StopReason, Usage: act.usage},
+		Result: &turns.PromptResult{Message: out.Message, Format: out.Format, StopReason: out.StopReason, Usage: act.usage},
 	})
 	act.clock.wait(true)
 	act.progressNext, act.progressAt = nil, time.Time{} // it was about the prompt that has ended
@@ -240,7 +240,7 @@ func (w *childWriter) goOn() error {
 			w.d.turn.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, WaitsFor: c.waitsFor, UsedMs: act.turn.UsedMs})
 		}
 	case c.enough || len(c.holding) == 0:
-		w.d.turn.end(ending{state: turns.Completed, message: act.turn.Message, stopReason: act.turn.StopReason})
+		w.d.turn.end(ending{state: turns.Completed, message: act.turn.Message, format: act.turn.Format, stopReason: act.turn.StopReason})
 	default:
 		return w.tellInTurn(c.toTell())
 	}
@@ -393,7 +393,7 @@ func earlierChildren(r ledger.Reader, turn *turns.Turn) (list []*turns.Turn, mor
 // resultOf makes the result of a turn, which is all that agents and clients are shown of the
 // end of a turn.
 func (r *rules) resultOf(t *turns.Turn, now notify.Time) (turns.Result, error) {
-	text, truncated := "", false
+	var said items.Said
 	row, err := r.log.LastMessage(context.Background(), t.TurnID)
 	if err != nil {
 		return turns.Result{}, err
@@ -403,11 +403,11 @@ func (r *rules) resultOf(t *turns.Turn, now notify.Time) (turns.Result, error) {
 		if err != nil {
 			return turns.Result{}, err
 		}
-		text, _ = items.TextOf(content)
-		truncated = row.Truncated
+		said = items.SaidIn(content)
+		said.Truncated = row.Truncated
 	}
-	if text == "" && t.State != turns.Interrupted {
-		text, truncated = t.Message, t.MessageTruncated
+	if said.Text == "" && t.State != turns.Interrupted {
+		said = items.Said{Text: t.Message, Format: t.Format, Truncated: t.MessageTruncated}
 	}
-	return turns.ResultOf(t, text, truncated, now), nil
+	return turns.ResultOf(t, said, now), nil
 }

@@ -45,6 +45,7 @@ type event struct {
 	Reason           string          `json:"reason"`
 	Message          string          `json:"message"`
 	MessageTruncated bool            `json:"message_truncated"`
+	Format           items.Format    `json:"format"`
 	StopReason       string          `json:"stop_reason"`
 	Origin           string          `json:"origin"`
 	Error            *turns.Failure  `json:"error"`

@@ -15,11 +15,10 @@ import (
 // is among the open items. Messages are ordered by creation. The zero value means
 // that there is none.
 type lastMessage struct {
-	number    int          // of the message within the turn, from 1
-	span      *notify.Span // the try that created it
-	text      string       // bounded by MaxEndMessageBytes
-	truncated bool
-	inLog     bool // this message is superseded, deleted or unknown: the last one must be read from the log
+	number int          // of the message within the turn, from 1
+	span   *notify.Span // the try that created it
+	said   items.Said   // its text is bounded by MaxEndMessageBytes
+	inLog  bool         // this message is superseded, deleted or unknown: the last one must be read from the log
 }
 
 // resumeFromLog is called for the open items of a turn that was read from the log.
@@ -35,23 +34,24 @@ func (s *openItems) noteEnded(o *openItem) {
 	if o.row.Type != items.KindAgentMessage || o.number < s.last.number {
 		return
 	}
-	if text, truncated := o.endMessage(); text != "" {
-		s.last = lastMessage{number: o.number, span: o.span, text: text, truncated: truncated}
+	if said := o.endMessage(); said.Text != "" {
+		s.last = lastMessage{number: o.number, span: o.span, said: said}
 	}
 }
 
-// endMessage is the message of the item for the end of the turn; "" if it has no
-// text.
-func (o *openItem) endMessage() (text string, truncated bool) {
-	text, _ = items.TextOf(o.content)
+// endMessage is the message of the item for the end of the turn; the zero value if it has
+// no text.
+func (o *openItem) endMessage() items.Said {
+	said := items.SaidIn(o.content)
 	if o.text != nil {
-		text = o.text.String()
+		said.Text = o.text.String()
 	}
-	if strings.TrimSpace(text) == "" {
-		return "", false
+	if strings.TrimSpace(said.Text) == "" {
+		return items.Said{}
 	}
-	cut := items.NewText(text, turns.MaxEndMessageBytes)
-	return cut.String(), cut.Truncated() || o.text != nil && o.text.Truncated()
+	cut := items.NewText(said.Text, turns.MaxEndMessageBytes)
+	said.Text, said.Truncated = cut.String(), cut.Truncated() || o.text != nil && o.text.Truncated()
+	return said
 }
 
 // supersede follows the marker of a path: if the last message was part of it,
@@ -69,7 +69,7 @@ func (s *openItems) supersede(path string) {
 // the log only if a message was deleted or superseded, or if the server was
 // restarted during the turn. The unit must be committed before it then: see
 // readsLogForMessage.
-func (w *itemWriter) endMessage() (text string, truncated bool) {
+func (w *itemWriter) endMessage() items.Said {
 	open := w.d.active().open
 	for i := len(open.list) - 1; i >= 0; i-- {
 		o := open.list[i]
@@ -79,12 +79,12 @@ func (w *itemWriter) endMessage() (text string, truncated bool) {
 		if o.number < open.last.number {
 			break
 		}
-		if text, truncated = o.endMessage(); text != "" {
-			return text, truncated
+		if said := o.endMessage(); said.Text != "" {
+			return said
 		}
 	}
 	if !open.last.inLog {
-		return open.last.text, open.last.truncated
+		return open.last.said
 	}
 	act := w.d.active()
 	row, err := w.d.rules.log.LastMessage(context.Background(), act.turn.TurnID)
@@ -92,19 +92,20 @@ func (w *itemWriter) endMessage() (text string, truncated bool) {
 		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
 	}
 	if err != nil || row == nil {
-		return "", false
+		return items.Said{}
 	}
 	content, err := items.Decode(row.Content)
 	if err != nil {
 		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
-		return "", false
+		return items.Said{}
 	}
 	o := open.get(row.ItemID)
 	if o == nil {
 		o = &openItem{row: row, content: content}
 	}
-	text, truncated = o.endMessage()
-	return text, truncated || row.Truncated
+	said := o.endMessage()
+	said.Truncated = said.Truncated || row.Truncated
+	return said
 }
 
 // readsLogForMessage reports whether the end of the turn has to read its message

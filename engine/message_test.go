@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,59 @@ func TestEndHasTheLastMessage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A message that is shown without its item is shown as it is meant: its format goes with it.
+func TestAnEndHasTheFormatOfItsMessage(t *testing.T) {
+	message := func(text string, f items.Format) items.AgentMessage {
+		m := items.NewAgentMessage(text)
+		m.Format = f
+		return m
+	}
+	said := func(id string, f items.Format) items.Op {
+		return items.Create{ItemID: id, Status: items.StatusCompleted, Content: message("__init__.py", f)}
+	}
+	for name, c := range map[string]struct {
+		said []items.Op
+		end  turns.Outcome
+		want items.Format
+	}{
+		"plain":                {[]items.Op{said("a", "plain")}, turns.Outcome{}, "plain"},
+		"of the last one":      {[]items.Op{said("a", "plain"), said("b", "")}, turns.Outcome{}, ""},
+		"of an open one":       {[]items.Op{said("a", ""), items.Create{ItemID: "b", Content: message("", "plain")}, items.Append{ItemID: "b", Text: "x"}}, turns.Outcome{}, "plain"},
+		"read from the log":    {[]items.Op{said("a", "plain"), said("b", ""), items.Delete{ItemID: "b"}}, turns.Outcome{}, "plain"},
+		"of a failure":         {[]items.Op{said("a", "plain")}, turns.Outcome{State: turns.Failed}, "plain"},
+		"of the agent's words": {[]items.Op{said("a", "")}, turns.Outcome{Message: "done", Format: "plain"}, "plain"},
+		"not of its item then": {[]items.Op{said("a", "plain")}, turns.Outcome{Message: "done"}, ""},
+		"an interruption":      {[]items.Op{said("a", "plain")}, turns.Outcome{State: turns.Interrupted}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				p := h.prompt()
+				h.emit(p, c.said...)
+				p.out <- c.end
+				if e := h.ended(p.TurnID); e.Format != c.want || h.turn(p.TurnID).Format != c.want {
+					t.Errorf("%s of format %q, the row says %q, want %q", e.Method, e.Format, h.turn(p.TurnID).Format, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAWorkerSaysTheFormatOfItsResult(t *testing.T) {
+	bubble(t, remotely(false), func(h *harness) {
+		c := h.work()
+		var bad *turns.InvalidError
+		if _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *c.Lease, Message: "done", Format: "html"}); !errors.As(err, &bad) || bad.Field != "format" {
+			t.Errorf("format html: %v", err)
+		}
+		if _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *c.Lease, Message: "done", Format: "plain"}); err != nil {
+			t.Fatal(err)
+		}
+		if e := h.ended(c.Turn.TurnID); e.Message != "done" || e.Format != items.FormatPlain {
+			t.Errorf("ended with %q of format %q", e.Message, e.Format)
+		}
+	})
 }
 
 // completeSilently completes without a message of the worker.

@@ -25,7 +25,7 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	if out.Cause != "" && w.retry(out.Cause, out.Why()) {
 		return
 	}
-	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
+	end := ending{state: out.State, message: out.Message, format: out.Format, stopReason: out.StopReason, failure: out.Failure}
 	switch {
 	case out.Cause == turns.CauseServer: // it could not go on after a restart
 		end = w.endOfRestart()

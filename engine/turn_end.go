@@ -14,6 +14,7 @@ type ending struct {
 	by         turns.By // who interrupted it; "" = the server
 	state      turns.State
 	message    string
+	format     items.Format // of message, if the agent said it
 	reason     string
 	stopReason string
 	failure    *turns.Failure
@@ -35,13 +36,14 @@ func (w *turnWriter) end(end ending) {
 	}
 	truncated := false
 	if end.message == "" && end.state != turns.Interrupted {
-		end.message, truncated = w.d.items.endMessage()
+		said := w.d.items.endMessage()
+		end.message, end.format, truncated = said.Text, said.Format, said.Truncated
 	}
 	undelivered := w.d.items.closeItems(status)
 	w.d.steps.endAll("", turns.StepStatus(end.state))
 	ended := &turns.EndedEvent{
 		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: w.d.change.now,
-		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
+		Message: end.message, MessageTruncated: truncated, Format: end.format, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
 	if end.state == turns.Completed {

@@ -51,6 +51,9 @@ func (ws *Workers) Complete(ctx context.Context, c turns.CompleteTurn) (turns.En
 	if err := turns.CheckText("message", c.Message); err != nil {
 		return turns.EndTurnResult{}, err
 	}
+	if c.Format.Check() != nil {
+		return turns.EndTurnResult{}, turns.Invalid("format", turns.ReasonUnknown, "must be markdown or plain")
+	}
 	usage := c.Usage
 	if usage != nil {
 		u := *usage
@@ -68,11 +71,11 @@ func (ws *Workers) Complete(ctx context.Context, c turns.CompleteTurn) (turns.En
 			if usage != nil {
 				d.active().usage = usage
 			}
-			return d.turn.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message}), nil
+			return d.turn.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message, Format: c.Format}), nil
 		},
 		lateEvents: func(d *decision) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnCompleted, &turns.EndedEvent{
-				Type: "completed", State: turns.Completed, CompletedAt: d.change.now, Message: c.Message, Usage: usage,
+				Type: "completed", State: turns.Completed, CompletedAt: d.change.now, Message: c.Message, Format: c.Format, Usage: usage,
 			}), nil
 		},
 	})
@@ -117,7 +120,7 @@ func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
 	case out.Cause != "" && w.retry(out.Cause, out.Why()):
 	case out.State == turns.Completed && w.waits(out):
 	default:
-		w.end(ending{state: out.State, message: out.Message, failure: out.Failure})
+		w.end(ending{state: out.State, message: out.Message, format: out.Format, failure: out.Failure})
 	}
 	row := w.d.change.turnRow(act.turn.TurnID)
 	return turns.EndTurnResult{TurnID: row.TurnID, State: row.State, RetryAt: row.RetryAt, WaitsFor: row.WaitsFor}

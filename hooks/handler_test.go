@@ -85,6 +85,24 @@ func TestABodyThatIsAlmostJSONIsMended(t *testing.T) {
 	}
 }
 
+// Two identities that differ only in what was lost of them are two items, in no group.
+func TestAnIdentityThatWasMendedIsNone(t *testing.T) {
+	w := newWorld(t, []Source{{
+		Name: "ci", Kind: KindWebhook, Secret: "t0ken", Verify: VerifyBearer,
+		NativeID: `payload.id`, ResourceRef: `payload.id`, EventFamily: `"builds"`, Summary: `payload.id`,
+	}}, sub("a", "ci", ""))
+	for _, id := range []string{`n\ud83d`, `n\ud83c`, "n\xff"} {
+		if status, answer := w.send("ci", `{"id":"`+id+`"}`, "Authorization", "Bearer t0ken"); status != 202 || answer != `{"stored":1,"duplicates":0,"inboxes":1}` {
+			t.Errorf("%q: %d %s", id, status, answer)
+		}
+	}
+	for _, it := range w.store.of("a") {
+		if it.Grouping != nil || !strings.HasPrefix(it.Summary, "n\ufffd") {
+			t.Errorf("%+v", it)
+		}
+	}
+}
+
 func TestWebhookByExpressions(t *testing.T) {
 	ci := Source{
 		Name: "ci", Kind: KindWebhook, Secret: "t0ken", Verify: VerifyBearer,

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -18,6 +19,7 @@ import (
 type made struct {
 	item   inbox.Item
 	input  *input
+	mended bool    // the payload is not what was sent
 	drop   bool    // it is not stored: a ping, or the source's filter says so
 	failed []error // expressions of the source
 }
@@ -31,7 +33,7 @@ func (c *Compiled) item(h http.Header, sent []byte, p proof) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &made{input: newInput(h, payload)}
+	m := &made{input: newInput(h, payload), mended: !bytes.Equal(body, sent)}
 	m.item = inbox.Item{Source: c.name, NativeID: hex.EncodeToString(sum[:])}
 	if c.kind == KindGitHub {
 		m.drop = c.github(m, h.Get("X-GitHub-Event"), h.Get("X-GitHub-Hook-Installation-Target-Type"))
@@ -77,6 +79,10 @@ func validID(s string) bool {
 // expression, its result is empty, or it failed.
 func (m *made) text(e *expression) string {
 	s := m.line(e)
+	if m.mended && strings.Contains(s, mend.Replacement) {
+		m.failed = append(m.failed, e.wrong("its result is not UTF-8, and could be that of something else"))
+		return ""
+	}
 	if s != "" && !validID(s) {
 		m.failed = append(m.failed, e.wrong("its result must be one line of at most %d bytes", inbox.MaxIDBytes))
 		return ""

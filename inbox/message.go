@@ -178,7 +178,7 @@ func resultText(heading string, r *turns.Result) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("\n%s, the last message of %s:\n%s\n", heading, r.TurnID, text)
+	return fmt.Sprintf("\n%s, %s:\n%s\n", heading, r.LastMessage(), text)
 }
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child

@@ -171,3 +171,15 @@ func TestResultsThatFindNoRoomAreNamed(t *testing.T) {
 		t.Errorf("%d bytes", len(text))
 	}
 }
+
+// An agent that passes on what another said must know whether it is Markdown.
+func TestAResultThatIsPlainIsToldAsThat(t *testing.T) {
+	r := turns.Result{TurnID: "turn_1", ThreadID: "kid", State: turns.Completed, Text: "__init__.py", Format: items.FormatPlain}
+	m, _ := wakeMessage("inbox-0123456789ab", []*Entry{{EntryID: "ent_2", Kind: KindItem, Source: SourceTurns, Count: 1, LastRaw: 1}},
+		map[int64]*Received{1: raw(t, 1, SourceTurns, r)})
+	for _, text := range []string{m.Text(), childrenMessage("work-0123456789ab", []turns.Result{r}, 0).Text()} {
+		if want := "the last message of turn_1 (plain text):\n__init__.py\n"; !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+}

@@ -116,6 +116,14 @@ const (
 // Formats are all formats.
 var Formats = []Format{FormatMarkdown, FormatPlain}
 
+// Check returns an error if there is no such format.
+func (f Format) Check() error {
+	if f != "" && !slices.Contains(Formats, f) {
+		return &strict.Error{Field: "format", Reason: strict.Malformed, Text: "it must be markdown or plain"}
+	}
+	return nil
+}
+
 // AgentMessage is text an agent says to its user. Raw, here and in the kinds
 // below, is what the agent sent about the item in its own protocol; it is kept
 // if the agent's configuration says so.
@@ -418,8 +426,8 @@ func FromAgent(raw Raw) (Content, error) {
 	if !ok {
 		return content, nil
 	}
-	if m.Format != "" && !slices.Contains(Formats, m.Format) {
-		return nil, &strict.Error{Field: "format", Reason: strict.Malformed, Text: "it must be markdown or plain"}
+	if err := m.Format.Check(); err != nil {
+		return nil, err
 	}
 	text := ""
 	for i, part := range m.Content {

@@ -27,6 +27,24 @@ func TextOf(c Content) (text string, ok bool) {
 	return "", false
 }
 
+// Said is the text of an agent's message where it is carried without its item: how the
+// text is meant goes with it.
+type Said struct {
+	Text      string
+	Format    Format
+	Truncated bool
+}
+
+// SaidIn is what a message says. The other kinds of content say nothing.
+func SaidIn(c Content) Said {
+	m, ok := c.(AgentMessage)
+	if !ok {
+		return Said{}
+	}
+	text, _ := TextOf(m)
+	return Said{Text: text, Format: m.Format}
+}
+
 // WithText returns content with its growing text replaced.
 func WithText(c Content, text string) Content {
 	switch c := c.(type) {

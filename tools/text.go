@@ -85,11 +85,11 @@ func resultsText(results []turns.Result) string {
 		if r.Text == "" {
 			continue
 		}
-		what := "the last message of"
+		what := r.LastMessage()
 		if !r.Accepted() {
-			what = "so far, the last message of"
+			what = "so far, " + what
 		}
-		fmt.Fprintf(&texts, "\n%s %s:\n%s\n", what, r.TurnID, strings.TrimRight(r.Text, "\n"))
+		fmt.Fprintf(&texts, "\n%s:\n%s\n", what, strings.TrimRight(r.Text, "\n"))
 	}
 	return lines.String() + texts.String()
 }

@@ -160,12 +160,12 @@ func TestWorkListShowsLastLines(t *testing.T) {
 func TestWorkInReviewIsNotWaitedFor(t *testing.T) {
 	f := newFake(t)
 	c := overStdio(t, f, nil)
-	f.say("turn/await", `{"results":[{"turn_id":"turn_1","thread_id":"child","state":"in_review","attempt":2,"text":"all done","review":{"policy":"always","state":"pending"},"elapsed_ms":0},
+	f.say("turn/await", `{"results":[{"turn_id":"turn_1","thread_id":"child","state":"in_review","attempt":2,"text":"all done","format":"plain","review":{"policy":"always","state":"pending"},"elapsed_ms":0},
 		{"turn_id":"turn_2","thread_id":"child","state":"in_review","attempt":1,"continued_by":"turn_3","elapsed_ms":0},
 		{"turn_id":"turn_4","thread_id":"child","state":"completed","attempt":1,"review":{"policy":"always","state":"blocked","note":"no"},"elapsed_ms":0}],"timed_out":false,"seq":9}`)
 	text, _, _ := use(t, c, "work_await", nil, nil)
 	for _, want := range []string{
-		"turn_1 in thread child waits for a review; attempt 2", "so far, the last message of turn_1:\nall done", "this is how turn_3 is", "turn_4 in thread child completed; blocked in a review: no",
+		"turn_1 in thread child waits for a review; attempt 2", "so far, the last message of turn_1 (plain text):\nall done", "this is how turn_3 is", "turn_4 in thread child completed; blocked in a review: no",
 		"Waiting for a review: turn_1, turn_3. Call work_review",
 	} {
 		if !strings.Contains(text, want) {

@@ -58,24 +58,24 @@ func (s *Server) workList(ctx context.Context, r *request, in workListIn) (answe
 		rows, out.NextCursor = l.Turns, l.NextCursor
 	}
 	for i := range rows {
-		text, refused := s.lastMessage(ctx, rows[i].TurnID)
+		said, refused := s.lastMessage(ctx, rows[i].TurnID)
 		if refused != nil {
 			return answer{}, refused
 		}
-		out.Turns = append(out.Turns, inShort(&rows[i], text, len(in.TurnIDs) > 0))
+		out.Turns = append(out.Turns, inShort(&rows[i], said, len(in.TurnIDs) > 0))
 	}
 	return listText(out)
 }
 
 // inShort is a turn with what it said: in full, or its last lines.
-func inShort(t *turns.Turn, text string, full bool) turns.Result {
-	res := turns.ResultOf(t, "", false, notify.TimeOf(time.Now()))
+func inShort(t *turns.Turn, said items.Said, full bool) turns.Result {
+	res := turns.ResultOf(t, items.Said{Format: said.Format}, notify.TimeOf(time.Now()))
 	if full {
-		res.Text = text
+		res.Text = said.Text
 		res.Shorten(maxFullText)
 		return res
 	}
-	text = strings.TrimRight(text, "\n")
+	text := strings.TrimRight(said.Text, "\n")
 	lines := strings.Split(text, "\n")
 	last := strings.Join(lines[max(0, len(lines)-3):], "\n")
 	if len(last) > maxLastLines {
@@ -89,24 +89,20 @@ func inShort(t *turns.Turn, text string, full bool) turns.Result {
 	return res
 }
 
-// lastMessage is the newest message of the agent in a turn; "" if there is none.
-func (s *Server) lastMessage(ctx context.Context, turnID string) (string, *api.Error) {
+// lastMessage is the newest message of the agent in a turn; it has no text if there is none.
+func (s *Server) lastMessage(ctx context.Context, turnID string) (items.Said, *api.Error) {
 	one := 1
 	l, _, refused := call[api.ItemListResult](ctx, s.Caller, "item/list", api.ItemListParams{
 		TurnID: turnID, Type: items.KindAgentMessage, Page: api.Page{Limit: &one, Order: api.OrderDesc},
 	})
 	if refused != nil || len(l.Items) == 0 {
-		return "", refused
+		return items.Said{}, refused
 	}
 	var m items.AgentMessage
 	if err := json.Unmarshal(l.Items[0].Content, &m); err != nil {
-		return "", nil // a kind of message that this version does not know
+		return items.Said{}, nil // a kind of message that this version does not know
 	}
-	text := ""
-	for _, part := range m.Content {
-		text += part.Text
-	}
-	return text, nil
+	return items.SaidIn(m), nil
 }
 
 func listText(out listed) (answer, *api.Error) {

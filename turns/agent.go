@@ -159,12 +159,13 @@ type AgentError struct {
 func (e *AgentError) Error() string { return e.Message }
 
 // Outcome is how a prompt ended. State is Completed, Failed or Interrupted;
-// "" is Completed. Failure is set if State is Failed. A turn that was
+// "" is Completed. Format is that of Message. Failure is set if State is Failed. A turn that was
 // interrupted ends as interrupted, whatever State is; StopReason is kept. With a
 // Cause the turn is retried if its policy allows.
 type Outcome struct {
 	State      State
 	Message    string
+	Format     items.Format
 	StopReason string
 	Failure    *Failure
 	Cause      Cause

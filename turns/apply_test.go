@@ -131,6 +131,8 @@ func filled(state turns.State) *turns.Turn {
 			*f = &turns.RetryPolicy{MaxAttempts: 3}
 		case *[]string:
 			*f = []string{"item_a"}
+		case *items.Format:
+			*f = items.FormatPlain
 		case *turns.Progress:
 			*f = turns.Running
 		case *turns.Origin:

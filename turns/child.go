@@ -122,7 +122,7 @@ var (
 
 // Result is a turn as those see it who wait for it, or are told of its end. State is
 // that of the turn, or one of the ResultStates. Text is the last message of the
-// agent.
+// agent, Format how it is meant.
 type Result struct {
 	TurnID        string       `json:"turn_id"`
 	ThreadID      string       `json:"thread_id,omitzero"`
@@ -132,6 +132,7 @@ type Result struct {
 	StopReason    string       `json:"stop_reason,omitzero"` // why the agent stopped, of a turn that has ended
 	Text          string       `json:"text,omitzero"`
 	TextTruncated bool         `json:"text_truncated,omitzero"`
+	Format        items.Format `json:"format,omitzero"`
 	Error         *Failure     `json:"error,omitzero"`
 	Usage         *items.Usage `json:"usage,omitzero"`
 	StartedAt     notify.Time  `json:"started_at,omitzero"`
@@ -162,11 +163,11 @@ func (r *Result) EndOf() string {
 	return r.TurnID
 }
 
-// ResultOf makes the result of a turn. text is the agent's last message.
-func ResultOf(t *Turn, text string, truncated bool, now notify.Time) Result {
+// ResultOf makes the result of a turn. said is the agent's last message.
+func ResultOf(t *Turn, said items.Said, now notify.Time) Result {
 	r := Result{
 		TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, Attempt: t.Attempt, Error: t.Error, Usage: t.Usage,
-		StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Text: text, TextTruncated: truncated,
+		StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Text: said.Text, TextTruncated: said.Truncated, Format: said.Format,
 	}
 	switch {
 	case t.State == Active && !t.RetryAt.IsZero():
@@ -193,6 +194,15 @@ func ResultOf(t *Turn, text string, truncated bool, now notify.Time) Result {
 	}
 	r.Shorten(MaxResultText)
 	return r
+}
+
+// LastMessage names the text of the result in words, for an agent.
+func (r *Result) LastMessage() string {
+	s := "the last message of " + r.TurnID
+	if r.Format == items.FormatPlain {
+		s += " (plain text)"
+	}
+	return s
 }
 
 // Shorten cuts the text to at most limit bytes of its head and its tail.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -173,15 +174,15 @@ func TestCheckOfAVerdict(t *testing.T) {
 }
 
 func TestResultOfATurnInReviewIsNoEnd(t *testing.T) {
-	r := turns.ResultOf(reviewedTurn(turns.ReviewAlways, turns.Completed, "", ""), "done", false, later)
+	r := turns.ResultOf(reviewedTurn(turns.ReviewAlways, turns.Completed, "", ""), items.Said{Text: "done"}, later)
 	if r.State != turns.InReview || r.Accepted() || r.Review == nil || r.Review.State != turns.ReviewPending {
 		t.Errorf("in review: %+v", r)
 	}
-	r = turns.ResultOf(reviewedTurn(turns.ReviewAlways, turns.Completed, turns.Blocked, ""), "done", false, later)
+	r = turns.ResultOf(reviewedTurn(turns.ReviewAlways, turns.Completed, turns.Blocked, ""), items.Said{Text: "done"}, later)
 	if r.State != turns.Completed || !r.Accepted() || r.Review.State != turns.Blocked {
 		t.Errorf("blocked: %+v", r)
 	}
-	if r = turns.ResultOf(reviewedTurn(turns.ReviewOnFailure, turns.Completed, "", ""), "done", false, later); r.Review != nil || !r.Accepted() {
+	if r = turns.ResultOf(reviewedTurn(turns.ReviewOnFailure, turns.Completed, "", ""), items.Said{Text: "done"}, later); r.Review != nil || !r.Accepted() {
 		t.Errorf("not asked about: %+v", r)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -41,7 +42,7 @@ func TestAResultHasTheStopReasonOfAnEnd(t *testing.T) {
 		"interrupted":               {Turn{State: Interrupted, StopReason: "cancelled"}, "cancelled", false},
 		"it waits for its children": {Turn{State: Active, StopReason: "refusal"}, "", false},
 	} {
-		if r := ResultOf(&c.turn, "", false, notify.Time{}); r.StopReason != c.reason || r.StoppedEarly() != c.early {
+		if r := ResultOf(&c.turn, items.Said{}, notify.Time{}); r.StopReason != c.reason || r.StoppedEarly() != c.early {
 			t.Errorf("%s: %q, %v, want %q, %v", name, r.StopReason, r.StoppedEarly(), c.reason, c.early)
 		}
 	}

@@ -95,6 +95,7 @@ type Turn struct {
 	Origin             Origin          `json:"origin,omitzero"`
 	Message            string          `json:"message,omitzero"`
 	MessageTruncated   bool            `json:"message_truncated,omitzero"`
+	Format             items.Format    `json:"format,omitzero"` // of Message
 	Reason             string          `json:"reason,omitzero"`
 	StopReason         string          `json:"stop_reason,omitzero"`
 	Error              *Failure        `json:"error,omitzero"`
@@ -228,9 +229,10 @@ type ProgressEvent struct {
 }
 
 // PromptResult is what the agent has said at the end of a prompt. Message is empty if
-// its last message says it all.
+// its last message says it all. Format is that of Message.
 type PromptResult struct {
 	Message    string       `json:"message,omitzero"`
+	Format     items.Format `json:"format,omitzero"`
 	StopReason string       `json:"stop_reason,omitzero"`
 	Usage      *items.Usage `json:"usage,omitzero"`
 }
@@ -238,7 +240,8 @@ type PromptResult struct {
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
 // Message is the reason of an interruption; otherwise it is the agent's result,
 // or else the agent's last live message. MessageTruncated says that such a
-// message was cut to MaxEndMessageBytes. By is set on turn/interrupted. Review is set
+// message was cut to MaxEndMessageBytes. Format is that of what the agent said: an
+// interruption has none. By is set on turn/interrupted. Review is set
 // if the end waits for a review: it is not the accepted end then.
 type EndedEvent struct {
 	Type               string       `json:"type"`
@@ -247,6 +250,7 @@ type EndedEvent struct {
 	CompletedAt        notify.Time  `json:"completed_at"`
 	Message            string       `json:"message,omitzero"`
 	MessageTruncated   bool         `json:"message_truncated,omitzero"`
+	Format             items.Format `json:"format,omitzero"`
 	Reason             string       `json:"reason,omitzero"`
 	StopReason         string       `json:"stop_reason,omitzero"`
 	Error              *Failure     `json:"error,omitzero"`
@@ -312,11 +316,11 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 			next.UsedMs, next.Worker, next.ClaimedSeq = b.UsedMs, "", 0
 		}
 		if r := b.Result; r != nil {
-			next.Message, next.StopReason, next.Usage = r.Message, r.StopReason, r.Usage
+			next.Message, next.Format, next.StopReason, next.Usage = r.Message, r.Format, r.StopReason, r.Usage
 		}
 		if b.Prompts > 0 {
 			next.Prompts, next.PromptSeq = b.Prompts, h.Seq
-			next.Message, next.StopReason = "", ""
+			next.Message, next.Format, next.StopReason = "", "", ""
 		}
 		if b.By != "" {
 			next.InterruptedBy = b.By
@@ -331,7 +335,8 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.rewind(h, b)
 	case *EndedEvent:
 		next.State, next.CompletedAt = b.State, b.CompletedAt
-		next.Message, next.MessageTruncated, next.Reason, next.StopReason = b.Message, b.MessageTruncated, b.Reason, b.StopReason
+		next.Message, next.MessageTruncated, next.Format = b.Message, b.MessageTruncated, b.Format
+		next.Reason, next.StopReason = b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
 		next.InterruptedBy, next.WaitsFor, next.RestartSeq = b.By, nil, 0
@@ -408,7 +413,7 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 		t.FirstStartedAt = t.StartedAt
 	}
 	t.Attempt, t.UsedMs = b.NewEpoch, b.UsedMs
-	t.Message, t.MessageTruncated, t.Reason, t.StopReason = "", false, "", ""
+	t.Message, t.MessageTruncated, t.Format, t.Reason, t.StopReason = "", false, "", "", ""
 	t.Error, t.Usage, t.UndeliveredItemIDs = nil, nil, nil
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
 	t.Worker, t.ClaimedSeq, t.InterruptedBy, t.RestartSeq = "", 0, "", 0

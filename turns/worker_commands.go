@@ -177,10 +177,11 @@ type WrittenItem struct {
 	Status items.Status `json:"status"`
 }
 
-// CompleteTurn ends the lease's turn as completed.
+// CompleteTurn ends the lease's turn as completed. Format is that of Message.
 type CompleteTurn struct {
 	Lease   Lease        `json:"lease"`
 	Message string       `json:"message,omitzero"`
+	Format  items.Format `json:"format,omitzero"`
 	Usage   *items.Usage `json:"usage,omitzero"`
 	Key     *ledger.Key  `json:"-"`
 }

@@ -13,11 +13,20 @@ import (
 // Markdown.
 func formatted(content items.Content, format items.Format) items.Content {
 	m, ok := content.(items.AgentMessage)
-	if !ok || m.Format != "" || format == items.FormatMarkdown {
+	if !ok {
 		return content
 	}
-	m.Format = format
+	m.Format = formatOr(m.Format, format)
 	return m
+}
+
+// formatOr is the format of a text: its own, else format, which is left out where it is
+// what an absent one means.
+func formatOr(own, format items.Format) items.Format {
+	if own != "" || format == items.FormatMarkdown {
+		return own
+	}
+	return format
 }
 
 // decodeContent decodes the content of an item event as strictly as the event

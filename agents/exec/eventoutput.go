@@ -152,6 +152,9 @@ func (o *eventOutput) take(ctx context.Context, line []byte) error {
 		return o.ask(ctx, line, e.ID, q, opts, bad)
 	case resultEvent:
 		if err = e.check(); err == nil {
+			if e.Message != "" {
+				e.Format = formatOr(e.Format, o.format)
+			}
 			o.ended = &e
 		}
 	}

@@ -90,11 +90,12 @@ type (
 		ExpiresSeconds float64        `json:"expires_seconds"`
 	}
 	resultEvent struct {
-		Event      string      `json:"event"`
-		State      turns.State `json:"state"`
-		Message    string      `json:"message"`
-		StopReason string      `json:"stop_reason"`
-		Transient  bool        `json:"transient"`
+		Event      string       `json:"event"`
+		State      turns.State  `json:"state"`
+		Message    string       `json:"message"`
+		Format     items.Format `json:"format"`
+		StopReason string       `json:"stop_reason"`
+		Transient  bool         `json:"transient"`
 	}
 )
 
@@ -287,6 +288,9 @@ func (e resultEvent) check() error {
 	if e.State != turns.Completed && e.State != turns.Failed {
 		return fmt.Errorf("state %q is neither completed nor failed", shorten(string(e.State), 64))
 	}
+	if err := e.Format.Check(); err != nil {
+		return err
+	}
 	if e.Transient && e.State != turns.Failed {
 		return errors.New("only what has failed is transient")
 	}
@@ -296,7 +300,7 @@ func (e resultEvent) check() error {
 // outcome is the result of a process that exited with 0.
 func (e resultEvent) outcome() turns.Outcome {
 	if e.State != turns.Failed {
-		return turns.Outcome{State: e.State, Message: e.Message, StopReason: cmp.Or(e.StopReason, "end_turn")}
+		return turns.Outcome{State: e.State, Message: e.Message, Format: e.Format, StopReason: cmp.Or(e.StopReason, "end_turn")}
 	}
 	out := turns.FailedWith(turns.KindAgentFailed, cmp.Or(e.Message, "the agent said that it failed"))
 	out.StopReason = cmp.Or(e.StopReason, out.StopReason)

@@ -156,6 +156,7 @@ func TestResultDecidesTheOutcome(t *testing.T) {
 	for line, want := range map[string]turns.Outcome{
 		`{"event":"result","state":"completed"}`:                                     {State: turns.Completed, StopReason: "end_turn"},
 		`{"event":"result","state":"completed","message":"m","stop_reason":"limit"}`: {State: turns.Completed, Message: "m", StopReason: "limit"},
+		`{"event":"result","state":"completed","message":"m","format":"plain"}`:      {State: turns.Completed, Message: "m", Format: "plain", StopReason: "end_turn"},
 		`{"event":"result","state":"failed","message":"no key"}`:                     {State: turns.Failed, StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "no key"}},
 		`{"event":"result","state":"failed"}`:                                        {State: turns.Failed, StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "the agent said that it failed"}},
 	} {
@@ -261,13 +262,14 @@ func TestMistakesOfEncodersAreMended(t *testing.T) {
 
 func TestAResultThatIsNotUnderstoodFailsTheTurn(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"event":"result"}`:                                           `state "" is neither`,
-		`{"event":"result","state":"interrupted"}`:                     `state "interrupted" is neither`,
-		`{"event":"result","state":"failed","message":"3 tests`:        `"message":"3 tests`,
-		`{"state":"failed","message":"bad \x","event":"result"}`:       `bad \x`,
-		"\ufeff" + `{"event":"result","state":"failed","why":"tests"}`: `why: there is no such member`,
-		`{"event":"result","state":"failed","state":"failed"}`:         `state: the member is there twice`,
-		`{"event":"result","message":"` + strings.Repeat("x", maxLine): `longer than 4194304 bytes: {"event":"result"`,
+		`{"event":"result"}`: `state "" is neither`,
+		`{"event":"result","state":"completed","message":"m","format":"html"}`: `format: it must be markdown or plain`,
+		`{"event":"result","state":"interrupted"}`:                             `state "interrupted" is neither`,
+		`{"event":"result","state":"failed","message":"3 tests`:                `"message":"3 tests`,
+		`{"state":"failed","message":"bad \x","event":"result"}`:               `bad \x`,
+		"\ufeff" + `{"event":"result","state":"failed","why":"tests"}`:         `why: there is no such member`,
+		`{"event":"result","state":"failed","state":"failed"}`:                 `state: the member is there twice`,
+		`{"event":"result","message":"` + strings.Repeat("x", maxLine):         `longer than 4194304 bytes: {"event":"result"`,
 	} {
 		sink, out := printed(t, `{"event":"message","text":"hi"}`+"\n"+line+"\n")
 		if out.State != turns.Failed || out.Failure == nil || !strings.Contains(out.Failure.Message, want) || len(out.Failure.Message) > 1000 {

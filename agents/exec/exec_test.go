@@ -76,26 +76,28 @@ func TestMessagesOfCommandsAreOfTheirFormat(t *testing.T) {
 		text   = `printf __init__.py`
 		spoken = `echo '{"event":"message","text":"a"}'; echo '{"event":"delta","id":"m","text":"b"}'
 			echo '{"event":"item","id":"m","content":{"type":"agent_message","content":[{"text":"c"}]}}'
-			echo '{"event":"item","content":{"type":"agent_message","format":"markdown","content":[{"text":"d"}]}}'`
+			echo '{"event":"item","content":{"type":"agent_message","format":"markdown","content":[{"text":"d"}]}}'
+			echo '{"event":"result","state":"completed","message":"e"}'`
 	)
 	for _, c := range []struct {
 		script, output string
 		format         items.Format
 		want           []items.Format
+		result         items.Format
 	}{
-		{text, OutputText, "", []items.Format{"plain"}},
-		{text, OutputText, items.FormatMarkdown, []items.Format{""}},
-		{spoken, OutputEvents, "", []items.Format{"plain", "plain", "markdown"}},
-		{spoken, OutputEvents, items.FormatMarkdown, []items.Format{"", "", "markdown"}},
+		{text, OutputText, "", []items.Format{"plain"}, ""},
+		{text, OutputText, items.FormatMarkdown, []items.Format{""}, ""},
+		{spoken, OutputEvents, "", []items.Format{"plain", "plain", "markdown"}, "plain"},
+		{spoken, OutputEvents, items.FormatMarkdown, []items.Format{"", "", "markdown"}, ""},
 	} {
-		sink, _ := prompt(t, shell(t, c.script, func(cfg *Config) { cfg.Output, cfg.Format = c.output, c.format }), turns.Prompt{}, "")
+		sink, out := prompt(t, shell(t, c.script, func(cfg *Config) { cfg.Output, cfg.Format = c.output, c.format }), turns.Prompt{}, "")
 		var got []items.Format
 		for _, it := range sink.Items() {
 			m, _ := it.Content.(items.AgentMessage)
 			got = append(got, m.Format)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("output %s, format %q: %q, want %q", c.output, c.format, got, c.want)
+		if !slices.Equal(got, c.want) || out.Format != c.result {
+			t.Errorf("output %s, format %q: %q and %q, want %q and %q", c.output, c.format, got, out.Format, c.want, c.result)
 		}
 	}
 }

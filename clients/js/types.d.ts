@@ -862,6 +862,7 @@ export type ThreadReadResult = {
     origin?: Open<"client" | "queue" | "agent" | "retry" | "wake">;
     message?: string;
     message_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     reason?: string;
     stop_reason?: string;
     error?: {
@@ -1035,6 +1036,7 @@ export type TurnStartResult = {
     stop_reason?: string;
     text?: string;
     text_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     error?: {
       kind: string;
       message: string;
@@ -1205,6 +1207,7 @@ export type TurnAwaitResult = {
     stop_reason?: string;
     text?: string;
     text_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     error?: {
       kind: string;
       message: string;
@@ -1263,6 +1266,7 @@ export type TurnReadResult = {
     origin?: Open<"client" | "queue" | "agent" | "retry" | "wake">;
     message?: string;
     message_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     reason?: string;
     stop_reason?: string;
     error?: {
@@ -1425,6 +1429,7 @@ export type TurnListResult = {
     origin?: Open<"client" | "queue" | "agent" | "retry" | "wake">;
     message?: string;
     message_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     reason?: string;
     stop_reason?: string;
     error?: {
@@ -1620,6 +1625,7 @@ export type TurnClaimResult = {
     origin?: Open<"client" | "queue" | "agent" | "retry" | "wake">;
     message?: string;
     message_truncated?: boolean;
+    format?: Open<"markdown" | "plain">;
     reason?: string;
     stop_reason?: string;
     error?: {
@@ -1927,6 +1933,7 @@ export interface TurnCompleteParams {
     expires_at?: string | null;
   };
   message?: string | null;
+  format?: Open<"markdown" | "plain"> | null;
   usage?: {
     type: Open<"user_message" | "agent_message" | "reasoning" | "plan" | "tool_call" | "command_execution" | "file_change" | "permission_request" | "question" | "usage" | "notice" | "error" | "extension">;
     input_tokens: number;
@@ -3849,6 +3856,7 @@ export interface TurnProgressEvent {
   suspended?: string;
   result?: {
     message?: string;
+    format?: Open<"markdown" | "plain">;
     stop_reason?: string;
     usage?: {
       type: Open<"user_message" | "agent_message" | "reasoning" | "plan" | "tool_call" | "command_execution" | "file_change" | "permission_request" | "question" | "usage" | "notice" | "error" | "extension">;
@@ -3887,6 +3895,7 @@ export interface TurnCompletedEvent {
   completed_at: string;
   message?: string;
   message_truncated?: boolean;
+  format?: Open<"markdown" | "plain">;
   reason?: string;
   stop_reason?: string;
   error?: {
@@ -3942,6 +3951,7 @@ export interface TurnInterruptedEvent {
   completed_at: string;
   message?: string;
   message_truncated?: boolean;
+  format?: Open<"markdown" | "plain">;
   reason?: string;
   stop_reason?: string;
   error?: {
@@ -3997,6 +4007,7 @@ export interface TurnFailedEvent {
   completed_at: string;
   message?: string;
   message_truncated?: boolean;
+  format?: Open<"markdown" | "plain">;
   reason?: string;
   stop_reason?: string;
   error?: {

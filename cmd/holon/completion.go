@@ -14,7 +14,6 @@ import (
 // whose tokens have lost their quotes by then, that runs whatever a quoted prompt contains;
 // in bash and zsh it runs substitutions before Enter was pressed, and in bash it empties the
 // file of a redirection. TAB must run nothing.
-// cobra's script for PowerShell evaluates expressions, too. It is as cobra makes it.
 type completionScript struct {
 	generate func(root *cobra.Command, w io.Writer, descriptions bool) error
 	changes  []scriptChange
@@ -23,6 +22,8 @@ type completionScript struct {
 // scriptChange is a text that a script has once, and what is there instead.
 type scriptChange struct{ old, new string }
 
+// completionScripts has the shells for which there is a script. cobra's for PowerShell
+// evaluates what was typed, too; Holon does not run on Windows, and there is none.
 var completionScripts = map[string]completionScript{
 	"fish": {
 		func(root *cobra.Command, w io.Writer, descriptions bool) error {
@@ -78,8 +79,9 @@ func addCompletion(root *cobra.Command) {
 		return // only a root without subcommands has none
 	}
 	for _, shell := range completion.Commands() {
-		script, changed := completionScripts[shell.Name()]
-		if !changed {
+		script, safe := completionScripts[shell.Name()]
+		if !safe {
+			completion.RemoveCommand(shell)
 			continue
 		}
 		shell.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -175,3 +175,19 @@ func TestCompletionScriptsHaveTheirForm(t *testing.T) {
 		t.Errorf("a script of another form: %v, and %d bytes were printed", err, out.Len())
 	}
 }
+
+// A shell whose script may run what was typed gets none.
+func TestOnlyShellsWithASafeScriptHaveOne(t *testing.T) {
+	root := newRootCommand(&globals{})
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shells []string
+	for _, c := range completion.Commands() {
+		shells = append(shells, c.Name())
+	}
+	if slices.Sort(shells); !slices.Equal(shells, []string{"bash", "fish", "zsh"}) {
+		t.Errorf("there are scripts for %q", shells)
+	}
+}

@@ -46,9 +46,12 @@ func readItems(ctx context.Context, r io.Reader, source string, items chan<- num
 // readItem reads an item and checks what the server would check, so that a wrong
 // line keeps no other from being stored.
 func readItem(line []byte, source string) (item inbox.Item, err error) {
-	line, _ = mend.JSON(line)
-	if err := strict.Unmarshal(bytes.Clone(line), &item); err != nil {
+	mended, _ := mend.JSON(line)
+	if err := strict.Unmarshal(bytes.Clone(mended), &item); err != nil {
 		return item, fmt.Errorf("it is not an item: %w", err)
+	}
+	if !bytes.Equal(mended, line) && strings.Contains(item.NativeID, mend.Replacement) {
+		return item, errors.New("native_id is not UTF-8, and an identity is not changed: it could be that of another item")
 	}
 	switch item.Source {
 	case "", source:

@@ -171,3 +171,39 @@ func TestIngestWaitsWhileTheInboxIsFull(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// An identity whose characters were lost could be that of another item, which would be lost.
+func TestIngestRefusesAnIdentityThatIsNotText(t *testing.T) {
+	for _, id := range []string{`n\ud83d`, `n\ud83c`, "n\xff"} {
+		items := make(chan numbered, 1)
+		err := readItems(t.Context(), strings.NewReader(`{"native_id":"`+id+`"}`), "ci", items)
+		if err == nil || !strings.Contains(err.Error(), "line 1: native_id is not UTF-8") {
+			t.Errorf("%q: %d items, %v", id, len(items), err)
+		}
+	}
+}
+
+// What programs get wrong in their JSON keeps no item from being stored.
+func TestIngestReadsJSONWithTheUsualMistakes(t *testing.T) {
+	half, payload := "cut \ufffd", func(v string) string { return `"payload":` + v }
+	for _, tc := range []struct{ line, summary, payload string }{
+		{`{"native_id":"n","summary":"cut \ud83d"}`, half, ""},
+		{`{"native_id":"n","summary":"cut \ude00"}`, half, ""},
+		{`{"native_id":"n","summary":"whole \ud83d\ude00"}`, "whole 😀", ""},
+		{"{\"native_id\":\"n\",\"summary\":\"cut \xf0\x9f\"}", "cut \ufffd\ufffd", ""},
+		{"\ufeff" + `{"native_id":"n","summary":"x"}`, "x", ""},
+		{`{"native_id":"n",` + payload(`{"load":NaN,"max":[Infinity,-Infinity],"of":"NaN"}`) + `}`, "", `{"load":null,"max":[null,null],"of":"NaN"}`},
+		{`{"native_id":"n",` + payload(`"\ud83d"`) + `}`, "", "\"\ufffd\""},
+	} {
+		items := make(chan numbered, 2)
+		err := readItems(t.Context(), strings.NewReader(tc.line+"\n"+`{"native_id":"next"}`), "ci", items)
+		if err != nil || len(items) != 2 {
+			t.Errorf("%s: %d items, %v", tc.line, len(items), err)
+			continue
+		}
+		got := <-items
+		if value := string(got.Payload); got.NativeID != "n" || got.Summary != tc.summary || value != tc.payload {
+			t.Errorf("%s is read as %q, %s", tc.line, got.Summary, value)
+		}
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -383,6 +384,7 @@ type runResult struct {
 	State      string          `json:"state"`
 	Attempt    int             `json:"attempt,omitempty"`
 	Text       string          `json:"text"`
+	Format     items.Format    `json:"format,omitempty"` // plain: so was each message of the text
 	Reason     string          `json:"reason,omitempty"`
 	StopReason string          `json:"stop_reason,omitempty"`
 	Error      json.RawMessage `json:"error,omitempty"`

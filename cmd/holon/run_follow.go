@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -51,6 +52,7 @@ type turnRun struct {
 type saying struct {
 	item    string
 	text    string
+	format  items.Format
 	seq     int64
 	lineage []fold.Ref
 }
@@ -339,8 +341,12 @@ func (r *turnRun) end(event client.Event) error {
 	r.ended = true
 	r.result.State = strings.TrimPrefix(event.Method, "turn/")
 	var texts []string
-	for _, s := range r.said {
-		texts = append(texts, s.text)
+	for i, s := range r.said {
+		if texts = append(texts, s.text); i == 0 {
+			r.result.Format = s.format
+		} else if s.format != r.result.Format {
+			r.result.Format = "" // shown as Markdown, no Markdown is lost
+		}
 	}
 	r.result.Text = strings.Join(texts, "\n\n")
 	var p struct {
@@ -375,7 +381,7 @@ func (r *turnRun) item(event client.Event) error {
 	case "agent_message":
 		if p.Status != "in_progress" && r.turnID != "" {
 			if text := content.MessageText(); text != "" {
-				r.said = append(r.said, saying{item: event.ItemID, text: text, seq: event.Seq, lineage: p.Lineage})
+				r.said = append(r.said, saying{item: event.ItemID, text: text, format: items.Format(content.Format), seq: event.Seq, lineage: p.Lineage})
 			}
 		}
 	case "permission_request", "question":

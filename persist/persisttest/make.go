@@ -263,7 +263,7 @@ func (m *Maker) QueueTurn(id string, rank int64) {
 // EndTurn adds turn/completed.
 func (m *Maker) EndTurn(id string) {
 	m.Add(notify.TurnCompleted, id, "", &turns.EndedEvent{
-		Type: "completed", State: turns.Completed, CompletedAt: notify.TimeOf(m.clock), Message: "…", MessageTruncated: true, StopReason: "end_turn",
+		Type: "completed", State: turns.Completed, CompletedAt: notify.TimeOf(m.clock), Message: "…", MessageTruncated: true, Format: items.FormatPlain, StopReason: "end_turn",
 		Usage: &items.Usage{Type: items.KindUsage, TotalTokens: 3}, UndeliveredItemIDs: []string{"item_x"},
 	})
 }

@@ -1,6 +1,6 @@
 // Markdown as nodes: marked finds the tokens, and each becomes an element with text nodes.
 // Every word is on the page: HTML, definitions of links, the language of a block of code,
-// titles of links and cells without a column are shown as they were written, and each line
+// addresses and titles of links and cells without a column are shown as they were written, and each line
 // break is one. A text that is too large, too deep or not readable is shown as plain text.
 import { Lexer, Tokenizer } from '../vendor/marked.js'
 import { html } from './html.js'
@@ -123,13 +123,22 @@ class Drawing {
         case 'codespan': return html`<code>${t.text}</code>`
         case 'br': return html`<br />`
         case 'checkbox': return null
-        case 'link': return safeLink(t.href) ? [link(t.href, this.inline(t.tokens, depth + 1)), title(t)] : t.raw
-        case 'image': return safeLink(t.href) ? html`<span class="image">🖼 ${link(t.href, t.text || t.href)}${title(t)}</span>` : t.raw // nothing is loaded from elsewhere
+        case 'link': return safeLink(t.href) ? [link(t.href, this.inline(t.tokens, depth + 1)), address(t.href, words(t.tokens)), title(t)] : t.raw
+        case 'image': return safeLink(t.href) ? html`<span class="image">🖼 ${link(t.href, t.text || t.href)}${address(t.href, t.text || t.href)}${title(t)}</span>` : t.raw // nothing is loaded from elsewhere
       }
       return t.raw
     })
   }
 }
+
+// address returns where a link leads, unless its text says it.
+function address(href, text) {
+  const to = safeLink(href)
+  return [text, 'http://' + text, 'mailto:' + text].some(said => safeLink(said) === to) ? null : [' ', html`<span class="quiet">${to}</span>`]
+}
+
+// words returns the text that tokens are drawn as.
+const words = tokens => (tokens || []).map(t => t.tokens ? words(t.tokens) : t.type === 'text' ? decoded(t) : t.text ?? t.raw).join('')
 
 // title returns the title of a link. That of a reference is where it is defined.
 const title = t => t.title && t.raw.endsWith(')') ? ` "${t.title}"` : null
