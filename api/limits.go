@@ -36,6 +36,7 @@ type Limits struct {
 	MaxInFlight           int     `json:"max_in_flight"`
 	MaxConnections        int     `json:"max_connections"`
 	MaxTokenConnections   int     `json:"max_connections_per_token"`
+	MaxUnreadAnswers      int     `json:"max_unread_answer_bytes_per_token"`
 	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
 	MaxItemBytes          int     `json:"max_item_bytes"`
 	MaxActiveTurns        int     `json:"max_active_turns"`
@@ -169,6 +170,7 @@ func (l Limits) withDefaults() Limits {
 	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes
 	l.AgentMessageBytes, l.AgentSessions = limits.AgentMessageBytes, limits.AgentSessions
 	l.MaxIdempotencyKeys, l.IdempotencyKeySeconds = limits.IdempotencyKeys, limits.IdempotencyKeysFor.Seconds()
+	l.MaxUnreadAnswers = limits.UnreadAnswerBytes
 	l.MaxKeysPerToken = limits.IdempotencyKeysPerToken
 	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
 	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
