@@ -63,6 +63,10 @@ type CursorAdvanceResult = cursors.Result
 
 // CursorAdvance answers cursor/advance.
 func (h *Handlers) CursorAdvance(ctx context.Context, p CursorAdvanceParams) (CursorAdvanceResult, error) {
+	var err error
+	if p.Requester, err = requesterOf(ctx); err != nil {
+		return CursorAdvanceResult{}, err
+	}
 	return changeCursor(ctx, h.api, &p.Advance, p.Advance.Check, Cursors.Advance)
 }
 
@@ -78,6 +82,10 @@ type CursorErrorResult = cursors.Result
 
 // CursorError answers cursor/error.
 func (h *Handlers) CursorError(ctx context.Context, p CursorErrorParams) (CursorErrorResult, error) {
+	var err error
+	if p.Requester, err = requesterOf(ctx); err != nil {
+		return CursorErrorResult{}, err
+	}
 	return changeCursor(ctx, h.api, &p.RecordError, p.RecordError.Check, Cursors.RecordError)
 }
 

@@ -19,6 +19,10 @@ type SubscriptionCreateResult = bridges.SubscriptionResult
 
 // SubscriptionCreate answers subscription/create.
 func (h *Handlers) SubscriptionCreate(ctx context.Context, p SubscriptionCreateParams) (SubscriptionCreateResult, error) {
+	var err error
+	if p.Requester, err = requesterOf(ctx); err != nil {
+		return SubscriptionCreateResult{}, err
+	}
 	p.Limited = Limited(ctx)
 	r, err := delivering(ctx, h.api, &p.CreateSubscription, p.CreateSubscription.Check, Deliveries.SubscriptionCreate)
 	return r, h.api.aheadOf(ctx, "from", err)

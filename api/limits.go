@@ -36,6 +36,7 @@ type Limits struct {
 	MaxInFlight           int     `json:"max_in_flight"`
 	MaxConnections        int     `json:"max_connections"`
 	MaxTokenConnections   int     `json:"max_connections_per_token"`
+	MaxUnreadAnswers      int     `json:"max_unread_answer_bytes_per_token"`
 	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
 	MaxItemBytes          int     `json:"max_item_bytes"`
 	MaxActiveTurns        int     `json:"max_active_turns"`
@@ -57,6 +58,7 @@ type Limits struct {
 	AgentSessions         int     `json:"max_agent_sessions_per_process"`
 	InterruptSeconds      float64 `json:"interrupt_seconds"`
 	MaxCursors            int     `json:"max_cursors"`
+	MaxCursorsEach        int     `json:"max_cursors_per_token"`
 	MaxCursorName         int     `json:"max_cursor_name_bytes"`
 	MaxCursorText         int     `json:"max_cursor_text_bytes"`
 	MaxListLimit          int     `json:"max_list_limit"`
@@ -123,6 +125,7 @@ type Limits struct {
 	MaxBridgeTests        int     `json:"max_bridge_tests"`
 	MaxBridgeTargets      int     `json:"max_bridge_targets"`
 	MaxDeliverySubs       int     `json:"max_subscriptions"`
+	MaxDeliverySubsEach   int     `json:"max_subscriptions_per_token"`
 	MaxMethods            int     `json:"max_subscription_methods"`
 	MaxReason             int     `json:"max_reason_bytes"`
 	MaxBacklog            int     `json:"max_backlog"`
@@ -167,6 +170,7 @@ func (l Limits) withDefaults() Limits {
 	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes
 	l.AgentMessageBytes, l.AgentSessions = limits.AgentMessageBytes, limits.AgentSessions
 	l.MaxIdempotencyKeys, l.IdempotencyKeySeconds = limits.IdempotencyKeys, limits.IdempotencyKeysFor.Seconds()
+	l.MaxUnreadAnswers = limits.UnreadAnswerBytes
 	l.MaxKeysPerToken = limits.IdempotencyKeysPerToken
 	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
 	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
@@ -190,9 +194,10 @@ func (l Limits) withDefaults() Limits {
 	l.MaxChildTitle, l.MaxTurnWaitSeconds, l.MaxAwaitSeconds = turns.MaxTitle, turns.MaxWaitSeconds, turns.MaxAwaitSeconds
 	l.MaxAwaitedTurns, l.MaxAwaiting, l.MaxAwaitingEach = turns.MaxAwaited, turns.MaxAwaiting, turns.MaxAwaitingEach
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
-	l.MaxCursors, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxName, cursors.MaxText
+	l.MaxCursors, l.MaxCursorsEach, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxCursorsEach, cursors.MaxName, cursors.MaxText
 	l.MaxContinuations, l.MaxReviewNote = turns.MaxContinuations, turns.MaxNoteBytes
 	l.MaxBridges, l.MaxBridgeTests, l.MaxBridgeTargets, l.MaxDeliverySubs = bridges.MaxBridges, bridges.MaxTests, bridges.MaxTargets, bridges.MaxSubscriptions
+	l.MaxDeliverySubsEach = bridges.MaxSubscriptionsEach
 	l.MaxMethods, l.MaxReason, l.MaxBacklog, l.MaxBacklogDays = bridges.MaxMethods, bridges.MaxNoteBytes, bridges.MaxBacklog, days(bridges.MaxBacklogAge)
 	l.MaxDeliveryText, l.MaxDeliveryEvent, l.MaxDeliveryTries = bridges.MaxTextBytes, bridges.MaxEventBytes, bridges.MaxTries
 	l.DeliveredDays, l.DeadDays = days(bridges.KeepDelivered), days(bridges.KeepDead)

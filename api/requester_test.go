@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
 )
 
@@ -59,6 +61,66 @@ func TestRequestersShareWithWhatTheyCanMake(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s counts as %q, want %q", name, got, c.want)
 			}
+		}
+	}
+}
+
+// cursorShares and subscriptionShares note in whose share something new counts.
+type cursorShares struct {
+	Cursors
+	of []ledger.Requester
+}
+
+func (s *cursorShares) Advance(_ context.Context, c cursors.Advance) (cursors.Result, error) {
+	s.of = append(s.of, c.Requester)
+	return cursors.Result{}, nil
+}
+
+func (s *cursorShares) RecordError(_ context.Context, c cursors.RecordError) (cursors.Result, error) {
+	s.of = append(s.of, c.Requester)
+	return cursors.Result{}, nil
+}
+
+// deliveries is Deliveries, which has a method of that name.
+type deliveries = Deliveries
+
+type subscriptionShares struct {
+	deliveries
+	of []ledger.Requester
+}
+
+func (s *subscriptionShares) SubscriptionCreate(_ context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
+	s.of = append(s.of, c.Requester)
+	return bridges.SubscriptionResult{}, nil
+}
+
+// Cursors and subscriptions count in the share of the token that makes them, those of its
+// pages too.
+func TestCursorsAndSubscriptionsHaveARequester(t *testing.T) {
+	a, _, _ := newFamily(t)
+	made, sends := &cursorShares{}, &subscriptionShares{}
+	a.Cursors, a.Deliveries = made, sends
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		want ledger.Requester
+	}{
+		{"the owner", context.Background(), ""},
+		{"a token", WithCredential(context.Background(), Credential{Name: "phone", Role: operate}), "token:phone"},
+		{"a page of the token", WithCredential(context.Background(), Credential{Name: "phone.console-1", Parent: "phone", Role: operate}), "token:phone"},
+	} {
+		made.of, sends.of = nil, nil
+		for method, params := range map[string]string{
+			"cursor/advance":      `{"consumer_id":"c","stream_name":"mail","last_sequence":1}`,
+			"cursor/error":        `{"consumer_id":"c","stream_name":"mail","error":"x"}`,
+			"subscription/create": `{"bridge_id":"b"}`,
+		} {
+			if rep, _ := a.Call(c.ctx, method, jsontext.Value(params), Call{OnConnection: true}); rep.Err != nil {
+				t.Errorf("%s: %s: %v", c.name, method, rep.Err)
+			}
+		}
+		if got := append(made.of, sends.of...); len(got) != 3 || got[0] != c.want || got[1] != c.want || got[2] != c.want {
+			t.Errorf("what %s makes counts in %q", c.name, got)
 		}
 	}
 }

@@ -141,18 +141,19 @@ type TestResult struct {
 
 // CreateSubscription makes a subscription, or returns the one with this id.
 type CreateSubscription struct {
-	SubscriptionID string      `json:"subscription_id,omitzero"` // "" = the server makes one
-	BridgeID       string      `json:"bridge_id"`
-	Target         Target      `json:"target,omitzero"`
-	ThreadID       string      `json:"thread_id,omitzero"` // "" = all threads
-	On             []On        `json:"on,omitzero"`        // neither On nor Methods: final
-	Methods        []string    `json:"methods,omitzero"`
-	From           *From       `json:"from,omitzero"`
-	IncludeText    bool        `json:"include_text,omitzero"`
-	Order          Order       `json:"order,omitzero"` // "" = turn
-	By             By          `json:"-"`              // "" = ByClient
-	Limited        bool        `json:"-"`              // by a token that is limited to threads: see Settings.Targets
-	Key            *ledger.Key `json:"-"`
+	SubscriptionID string           `json:"subscription_id,omitzero"` // "" = the server makes one
+	BridgeID       string           `json:"bridge_id"`
+	Target         Target           `json:"target,omitzero"`
+	ThreadID       string           `json:"thread_id,omitzero"` // "" = all threads
+	On             []On             `json:"on,omitzero"`        // neither On nor Methods: final
+	Methods        []string         `json:"methods,omitzero"`
+	From           *From            `json:"from,omitzero"`
+	IncludeText    bool             `json:"include_text,omitzero"`
+	Order          Order            `json:"order,omitzero"` // "" = turn
+	By             By               `json:"-"`              // "" = ByClient
+	Limited        bool             `json:"-"`              // by a token that is limited to threads: see Settings.Targets and MaxSubscriptionsEach
+	Requester      ledger.Requester `json:"-"`
+	Key            *ledger.Key      `json:"-"`
 }
 
 // Check checks the command.

@@ -1,6 +1,9 @@
 package bridges
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of commands. api maps them to the wire.
 var (
@@ -22,8 +25,10 @@ var (
 	// ErrNotHeld refuses a skip of nothing.
 	ErrNotHeld = errors.New("nothing of the subscription is held")
 	// ErrTesting refuses a test while MaxTests others run.
-	ErrTesting       = errors.New("too many bridges are being tested")
-	ErrTooMany       = errors.New("there are too many")
+	ErrTesting = errors.New("too many bridges are being tested")
+	ErrTooMany = errors.New("there are too many")
+	// ErrShareFull refuses a subscription more than MaxSubscriptionsEach.
+	ErrShareFull     = fmt.Errorf("there are %d subscriptions of this token, the most of one that is limited to threads (max_subscriptions_per_token): delete some of them", MaxSubscriptionsEach)
 	ErrAhead         = errors.New("the seq is above the newest event of the log")
 	ErrNothingToSend = errors.New("the delivery was never to be sent")
 )

@@ -6,6 +6,9 @@ import "time"
 const (
 	MaxBridges       = 1000
 	MaxSubscriptions = 20_000
+	// MaxSubscriptionsEach is how many of them a token has made that is limited to threads.
+	// What these hold back, MaxBacklog each, is at most half of MaxOpen.
+	MaxSubscriptionsEach = 100
 	// MaxBacklog is how many chosen events of a subscription may wait, and
 	// MaxBacklogAge how old they may be. What exceeds one is held until a client
 	// says whether to send it: a thousand old messages at once are of no use.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -61,9 +62,10 @@ type Subscription struct {
 	CreatedSeq     int64       `json:"created_seq"`
 	UpdatedSeq     int64       `json:"updated_seq"`
 
-	ScannedSeq      int64  `json:"-"` // of a deleted one: how far it had looked
-	TargetDigest    string `json:"-"` // of a deleted one: Target is removed
-	AcceptedThrough int64  `json:"-"` // a client wants the backlog up to this seq
+	ScannedSeq      int64            `json:"-"` // of a deleted one: how far it had looked
+	TargetDigest    string           `json:"-"` // of a deleted one: Target is removed
+	AcceptedThrough int64            `json:"-"` // a client wants the backlog up to this seq
+	Requester       ledger.Requester `json:"-"` // has made it; "" = the owner
 	stored          bool
 }
 

@@ -13,10 +13,10 @@ import (
 var SubscriptionTable = ledger.NewTable(ledger.Table{
 	Name: "subscriptions",
 	Columns: []string{"created_seq", "subscription_id", "bridge_id", "target", "thread_id", "on_events", "methods", "include_text", "ordering", "state",
-		"reason", "generation", "from_seq", "scanned_seq", "accepted_through", "target_digest", "created_at", "updated_at", "updated_seq"},
+		"reason", "generation", "from_seq", "scanned_seq", "accepted_through", "target_digest", "created_at", "updated_at", "updated_seq", "requester"},
 	Key: []string{"subscription_id"},
 	Mutable: []string{"created_seq", "target", "target_digest", "on_events", "methods", "include_text", "ordering", "state", "reason", "generation", "from_seq", "scanned_seq",
-		"accepted_through", "created_at", "updated_at", "updated_seq"},
+		"accepted_through", "created_at", "updated_at", "updated_seq", "requester"},
 	Unique: ledger.ErrStale,
 })
 
@@ -62,7 +62,7 @@ func (s *Subscription) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
 		notify.Settle(s.CreatedSeq, first), s.SubscriptionID, s.BridgeID, target, s.ThreadID, on, methods, ledger.Flag(s.IncludeText),
 		string(s.Order), string(s.State), s.Reason, s.Generation, s.FromSeq, s.ScannedSeq, s.AcceptedThrough, s.TargetDigest,
-		s.CreatedAt.Milli(), s.UpdatedAt.Milli(), notify.Settle(s.UpdatedSeq, first),
+		s.CreatedAt.Milli(), s.UpdatedAt.Milli(), notify.Settle(s.UpdatedSeq, first), string(s.Requester),
 	}, nil
 }
 
@@ -72,7 +72,8 @@ func ReadSubscription(v ledger.Values) (*Subscription, error) {
 		CreatedSeq: v.Int(0), SubscriptionID: v.Text(1), BridgeID: v.Text(2), ThreadID: v.Text(4), IncludeText: v.Int(7) != 0,
 		Order: Order(v.Text(8)), State: State(v.Text(9)), Reason: v.Text(10), Generation: v.Int(11), FromSeq: v.Int(12),
 		ScannedSeq: v.Int(13), AcceptedThrough: v.Int(14), TargetDigest: v.Text(15), CreatedAt: notify.TimeFromMilli(v.Int(16)),
-		UpdatedAt: notify.TimeFromMilli(v.Int(17)), UpdatedSeq: v.Int(18), stored: true,
+		UpdatedAt: notify.TimeFromMilli(v.Int(17)), UpdatedSeq: v.Int(18), Requester: ledger.Requester(v.Text(19)),
+		stored: true,
 	}
 	for _, m := range []struct {
 		name string

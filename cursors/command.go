@@ -17,9 +17,10 @@ import (
 // of every token.
 type Advance struct {
 	Name
-	LastSequence *int64      `json:"last_sequence"`
-	DeliveryID   string      `json:"delivery_id,omitzero"`
-	DeliveredAt  notify.Time `json:"delivered_at,omitzero"`
+	LastSequence *int64           `json:"last_sequence"`
+	DeliveryID   string           `json:"delivery_id,omitzero"`
+	DeliveredAt  notify.Time      `json:"delivered_at,omitzero"`
+	Requester    ledger.Requester `json:"-"` // in whose share a new cursor counts
 }
 
 // Check trims and checks the command.
@@ -43,8 +44,9 @@ func (c *Advance) delivery() *Delivery {
 // RecordError records a failure, and nothing else.
 type RecordError struct {
 	Name
-	Error string      `json:"error"`
-	Key   *ledger.Key `json:"-"`
+	Error     string           `json:"error"`
+	Requester ledger.Requester `json:"-"` // in whose share a new cursor counts
+	Key       *ledger.Key      `json:"-"`
 }
 
 // Check trims and checks the command.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -12,6 +13,10 @@ const (
 	// MaxCursors is how many cursors there are at most. 100,000 rows are about
 	// 30 MiB, and more consumers than one server has.
 	MaxCursors = 100_000
+	// MaxCursorsEach is how many of them one requester makes that is not the owner: a
+	// quarter, so that a token leaves room for the others, and a person who looks at
+	// thousands of threads has enough.
+	MaxCursorsEach = MaxCursors / 4
 	// MaxName bounds consumer_id, stream_name, subject_id and delivery_id, in bytes.
 	MaxName = 256
 	// MaxText bounds the last error, which is cut, and the reason of a reset or a
@@ -73,6 +78,8 @@ type Cursor struct {
 	// deliveredSeq is the sequence that LastDeliveryID was given for. At another
 	// LastSequence that sequence was confirmed without a delivery.
 	deliveredSeq int64
+	// requester has made the cursor, and has it in its share; "" = the owner or the server.
+	requester ledger.Requester
 }
 
 // Zero is the state of a cursor that has no row.

@@ -15,6 +15,8 @@ var (
 	ErrServers = errors.New("consumers whose id begins with " + ServerPrefix + " belong to the server")
 	// ErrTooMany refuses a unit that would make one cursor more than MaxCursors.
 	ErrTooMany = fmt.Errorf("there are %d cursors: delete those that are not used any more", MaxCursors)
+	// ErrShareFull refuses a unit that would make one more than MaxCursorsEach.
+	ErrShareFull = fmt.Errorf("there are %d cursors of this token, the most of one token (max_cursors_per_token): delete those that are not used any more", MaxCursorsEach)
 	// ErrMoved refuses a unit that was made from an old state of a cursor: another
 	// writer was first. Read the cursor and decide again.
 	ErrMoved = errors.New("the cursor has changed since it was read")

@@ -12,7 +12,7 @@ import (
 var Table = ledger.NewTable(ledger.Table{
 	Name: "cursors",
 	Columns: []string{"created", "consumer_id", "stream_name", "subject_id", "last_sequence", "last_delivery_id", "last_delivered_at",
-		"delivered_seq", "last_error", "updated_at"},
+		"delivered_seq", "last_error", "updated_at", "requester"},
 	Key:     []string{"consumer_id", "stream_name", "subject_id"},
 	Mutable: []string{"last_sequence", "last_delivery_id", "last_delivered_at", "delivered_seq", "last_error", "updated_at"},
 	Unique:  ErrMoved,
@@ -31,7 +31,7 @@ func Read(v ledger.Values) *Cursor {
 	return &Cursor{
 		ConsumerID: v.Text(1), StreamName: v.Text(2), SubjectID: v.Text(3), Exists: true, LastSequence: v.Int(4),
 		LastDeliveryID: v.Text(5), LastDeliveredAt: notify.TimeFromMilli(v.Int(6)), deliveredSeq: v.Int(7), LastError: v.Text(8),
-		UpdatedAt: notify.TimeFromMilli(v.Int(9)),
+		UpdatedAt: notify.TimeFromMilli(v.Int(9)), requester: ledger.Requester(v.Text(10)),
 	}
 }
 
@@ -46,8 +46,8 @@ func Get(r ledger.Reader, n Name) (Cursor, error) {
 
 // Write adds to a unit that a cursor becomes after. before is the cursor as it was
 // read, and after was made from it. The unit is refused with ErrMoved if the
-// stored cursor is no longer before, and with ErrTooMany if it is a new one and
-// there is no room.
+// stored cursor is no longer before, and with ErrTooMany or ErrShareFull if it is a new
+// one and there is no room.
 func Write(u *ledger.Unit, before, after Cursor) {
 	r := &row{Cursor: after, fresh: !before.Exists}
 	u.Fences = append(u.Fences, unmoved{before})
@@ -55,6 +55,7 @@ func Write(u *ledger.Unit, before, after Cursor) {
 	if r.fresh {
 		t := tallyOf(u)
 		t.made = append(t.made, r)
+		count(u, r.requester, 1)
 	}
 }
 
@@ -65,6 +66,7 @@ func Remove(u *ledger.Unit, before Cursor) {
 	u.Fences = append(u.Fences, unmoved{before})
 	u.Rows = append(u.Rows, &ledger.Removal{Of: Table, Key: []any{before.ConsumerID, before.StreamName, before.SubjectID}})
 	tallyOf(u).removed++
+	count(u, before.requester, -1)
 }
 
 // unmoved is the fence of every write: the stored cursor is before. What is decided
@@ -110,7 +112,7 @@ func (r *row) Values(int64) (ledger.Values, error) {
 func (c Cursor) values() ledger.Values {
 	return ledger.Values{
 		nil, c.ConsumerID, c.StreamName, c.SubjectID, c.LastSequence, c.LastDeliveryID, c.LastDeliveredAt.Milli(), c.deliveredSeq,
-		c.LastError, c.UpdatedAt.Milli(),
+		c.LastError, c.UpdatedAt.Milli(), string(c.requester),
 	}
 }
 

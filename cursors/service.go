@@ -43,24 +43,24 @@ func New(cfg Config) *Service {
 }
 
 // Advance confirms what a consumer has handled. Errors: *NotMonotonicError,
-// *AheadError, ErrTooMany.
+// *AheadError, ErrTooMany, ErrShareFull.
 func (s *Service) Advance(ctx context.Context, c Advance) (Result, error) {
 	return s.change(ctx, c.Name, nil, func(before Cursor, at turns.Position, now notify.Time, u *ledger.Unit) (Cursor, error) {
 		if err := notAhead(before, *c.LastSequence, at); err != nil {
 			return before, err
 		}
 		after, err := before.Advance(*c.LastSequence, c.delivery(), now)
-		Write(u, before, after)
+		Write(u, before, after.by(c.Requester, before))
 		return after, err
 	})
 }
 
 // RecordError records a failure; a cursor that does not exist is made. Errors:
-// ErrTooMany.
+// ErrTooMany, ErrShareFull.
 func (s *Service) RecordError(ctx context.Context, c RecordError) (Result, error) {
 	return s.change(ctx, c.Name, c.Key, func(before Cursor, _ turns.Position, now notify.Time, u *ledger.Unit) (Cursor, error) {
 		after := before.Fail(c.Error, now)
-		Write(u, before, after)
+		Write(u, before, after.by(c.Requester, before))
 		return after, nil
 	})
 }

@@ -77,6 +77,10 @@ const (
 	// owner, so that it cannot push out the keys of others.
 	IdempotencyKeysPerToken = 100_000
 
+	// UnreadAnswerBytes is how much the answers to reads may have that clients of one
+	// requester have not read, which is not the owner: some thirty pages.
+	UnreadAnswerBytes = 32 << 20
+
 	// AgentOutputBytes is how much output of one process may wait for the log.
 	// When it is reached, the process's stdout is not read. A full intake of one
 	// thread does not stop the reading.

@@ -120,16 +120,16 @@ func (a *arrival) admit(token string) *api.Error {
 		return nil // closed
 	}
 	s := a.all.server
-	if a.token != token && !s.shares.add(token) {
+	if a.token != token && !s.shares.add(token, 1) {
 		return usedUp("token %s has %d connections, the most of one token (max_connections_per_token): close some of them", token, s.limits.MaxTokenConnections)
 	}
 	if !a.admitted && s.connections.Add(1) > int64(s.limits.MaxConnections) {
 		s.connections.Add(-1)
-		s.shares.remove(token)
+		s.shares.remove(token, 1)
 		return usedUp("the server has %d connections, the most that it takes (max_connections): close some of them", s.limits.MaxConnections)
 	}
 	if a.token != token {
-		s.shares.remove(a.token)
+		s.shares.remove(a.token, 1)
 		a.token = token
 	}
 	a.admitted = true
@@ -151,40 +151,6 @@ func (a *arrival) counted() bool {
 	return a.admitted
 }
 
-// shares counts the connections of each named token, so that one of them leaves room
-// for the others and for the owner, who has no share.
-type shares struct {
-	most int // of one token
-
-	mu sync.Mutex
-	of map[string]int
-}
-
-// add counts a connection of a token, unless its share is used up.
-func (s *shares) add(token string) bool {
-	if token == "" {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[token] >= s.most {
-		return false
-	}
-	s.of[token]++
-	return true
-}
-
-func (s *shares) remove(token string) {
-	if token == "" {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[token]--; s.of[token] == 0 {
-		delete(s.of, token)
-	}
-}
-
 // closed removes a connection that has ended.
 func (l *arrivals) closed(c net.Conn) {
 	l.mu.Lock()
@@ -198,7 +164,7 @@ func (l *arrivals) closed(c net.Conn) {
 	if a.admitted {
 		a.admitted = false
 		l.server.connections.Add(-1)
-		l.server.shares.remove(a.token)
+		l.server.shares.remove(a.token, 1)
 	}
 	l.server.metrics.ConnectionClosed()
 }

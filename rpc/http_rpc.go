@@ -76,7 +76,7 @@ func (s *Server) call(ctx context.Context, m *frame.Message, batch bool) api.Rep
 		r = r.Later(ctx)
 	}
 	s.count(method, began)
-	return r
+	return s.bounded(ctx, r, method)
 }
 
 // answerBatch executes the members in their order.

@@ -44,7 +44,8 @@ type Server struct {
 	streams     streamSet
 	chunks      *notify.Budget // chunks that streams are writing
 	connections atomic.Int64
-	shares      shares
+	shares      shares // of connections
+	unread      shares // of bytes in answers that were not written: see bounded
 
 	closeOnce sync.Once
 	closing   chan struct{} // closed by Close, after the three below are set
@@ -68,6 +69,7 @@ func New(cfg Config) (*Server, error) {
 	s.cfg, s.limits, s.log, s.logs = cfg, s.api.Limits, s.api.Log, s.api.Logs
 	s.chunks = notify.NewBudget(s.limits.ReplayBytes)
 	s.shares = shares{most: s.limits.MaxTokenConnections, of: make(map[string]int)}
+	s.unread = shares{most: s.limits.MaxUnreadAnswers, of: make(map[string]int)}
 	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) }, func() float64 { return float64(s.chunks.Used()) })
 	s.counters = make(map[string]metrics.Method, len(s.api.Methods()))
 	for _, m := range s.api.Methods() {

@@ -244,13 +244,14 @@ func (s *session) handle(x *exchange) {
 		r = r.Later(ctx)
 	} else if r.Later != nil {
 		s.waiting.Go(func() {
-			final := r.Later(ctx)
+			final := s.server.bounded(ctx, r.Later(ctx), method)
 			s.server.count(method, began)
 			s.answer(x, final, false)
 		})
 		return
 	}
 	s.server.count(method, began)
+	r = s.server.bounded(ctx, r, method)
 	if x.id == nil {
 		if r.Sent != nil {
 			r.Sent(false)

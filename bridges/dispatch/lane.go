@@ -25,6 +25,8 @@ type lane struct {
 	bridge *bridge
 	out    *outlet // of the bridge
 
+	requester ledger.Requester // has made the subscription
+
 	inLine  bool // it waits for a place; guarded by places.mu, as is failing
 	failing int  // how many of its places count as those of failing bridges; it may get a place before it has given back the last one
 

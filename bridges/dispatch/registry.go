@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // registry has the bridges, and the lanes of subscriptions that are not deleted. Its
@@ -60,6 +61,19 @@ func (r *registry) lastAttempt(id string) <-chan struct{} {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.leaving[id]
+}
+
+// subscriptions counts those that are not deleted: all, and those that one requester has
+// made.
+func (r *registry) subscriptions(requester ledger.Requester) (all, own int) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, l := range r.lanes {
+		if l.requester == requester {
+			own++
+		}
+	}
+	return len(r.lanes), own
 }
 
 // all returns the lanes, in no order.

@@ -172,7 +172,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription, atSta
 	if b == nil {
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
-	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head(), atStart: atStart}
+	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, requester: sub.Requester, pace: 1, caughtUp: s.cfg.Head(), atStart: atStart}
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}

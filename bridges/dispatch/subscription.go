@@ -53,10 +53,10 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		if c.Limited && !b.allows(c.Target) {
 			return u, bridges.SubscriptionResult{}, bridges.ErrTarget
 		}
-		s.known.mu.RLock()
-		many := len(s.known.lanes) >= bridges.MaxSubscriptions
-		s.known.mu.RUnlock()
-		if many { // a deleted one does not count
+		switch all, own := s.known.subscriptions(c.Requester); { // a deleted one does not count
+		case c.Limited && own >= bridges.MaxSubscriptionsEach:
+			return u, bridges.SubscriptionResult{}, bridges.ErrShareFull
+		case all >= bridges.MaxSubscriptions:
 			return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
 		}
 		now := s.now()
@@ -68,6 +68,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 				next.AcceptedThrough = s.cfg.Head()
 			}
 		}
+		next.Requester = c.Requester
 		next.Target, next.TargetDigest, next.State, next.Reason = c.Target, "", bridges.Active, ""
 		next.On, next.Methods, next.IncludeText, next.Order = c.On, c.Methods, c.IncludeText, c.Order
 		if len(next.On) == 0 && len(next.Methods) == 0 {

@@ -301,6 +301,7 @@ export type InitializeResult = {
     max_agent_sessions_per_process: number;
     interrupt_seconds: number;
     max_cursors: number;
+    max_cursors_per_token: number;
     max_cursor_name_bytes: number;
     max_cursor_text_bytes: number;
     max_list_limit: number;
@@ -367,6 +368,7 @@ export type InitializeResult = {
     max_bridge_tests: number;
     max_bridge_targets: number;
     max_subscriptions: number;
+    max_subscriptions_per_token: number;
     max_subscription_methods: number;
     max_reason_bytes: number;
     max_backlog: number;

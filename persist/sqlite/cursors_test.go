@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
@@ -36,7 +37,7 @@ func (s *Store) sql(t *testing.T, text string, args ...driver.Value) {
 func TestCursorsHaveABound(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
 	s.sql(t, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		INSERT INTO cursors SELECT NULL, 'c' || i, 'events', '', 0, '', 0, 0, '', 1 FROM n`, int64(cursors.MaxCursors-1))
+		INSERT INTO cursors SELECT NULL, 'c' || i, 'events', '', 0, '', 0, 0, '', 1, '' FROM n`, int64(cursors.MaxCursors-1))
 	s.sql(t, "INSERT INTO cursor_counts SELECT 1, count(*), max(created) FROM cursors")
 	if err := advance(t, s, "last", 0); err != nil {
 		t.Fatal(err)
@@ -187,8 +188,8 @@ func TestRestoredLogIsNotBehindItsCursors(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', stream_name, '', 50, 'd', 1, 50, '', 1 FROM cursors`)
-		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', 'mail', '', 50, 'd', 1, 50, '', 1 FROM cursors WHERE consumer_id = 'sound'`)
+		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', stream_name, '', 50, 'd', 1, 50, '', 1, '' FROM cursors`)
+		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', 'mail', '', 50, 'd', 1, 50, '', 1, '' FROM cursors WHERE consumer_id = 'sound'`)
 		s.sql(t, "UPDATE cursor_counts SET (cursors, newest) = (SELECT count(*), max(created) FROM cursors)")
 		var found string
 		for _, f := range worst(t, s.view) {
@@ -218,6 +219,57 @@ func TestRestoredLogIsNotBehindItsCursors(t *testing.T) {
 		if c := list.Rows[2]; c.LastSequence != 50 || c.LastDeliveryID != "d" {
 			t.Errorf("%s: a stream that is not the log's: %+v", what, c)
 		}
+	}
+}
+
+// A token uses its own share of the cursors, and leaves the rest to others. What it
+// deletes, or others delete of it, makes room.
+func TestATokenHasAShareOfTheCursors(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir(), Normal: true})
+	by := func(requester ledger.Requester, id string) error {
+		seq := int64(0)
+		n := cursors.Name{ConsumerID: id, StreamName: "mail"}
+		if _, err := cursorsOf(s).RecordError(t.Context(), cursors.RecordError{Name: n, Error: "x", Requester: requester}); err != nil {
+			return err
+		}
+		_, err := cursorsOf(s).Advance(t.Context(), cursors.Advance{Name: n, LastSequence: &seq, Requester: "token:other"})
+		return err
+	}
+	if err := by("token:phone", "first"); err != nil {
+		t.Fatal(err)
+	}
+	s.sql(t, `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO cursors SELECT NULL, 'c' || i, 'mail', '', 0, '', 0, 0, '', 1, 'token:phone' FROM n`, int64(cursors.MaxCursorsEach))
+	s.sql(t, "UPDATE cursor_counts SET (cursors, newest) = (SELECT count(*), max(created) FROM cursors)")
+	s.sql(t, "UPDATE cursor_shares SET cursors = (SELECT count(*) FROM cursors)")
+	if err := by("token:phone", "more"); !errors.Is(err, cursors.ErrShareFull) {
+		t.Errorf("above its share: %v", err)
+	}
+	for _, c := range []struct {
+		requester ledger.Requester
+		id        string
+	}{{"token:phone", "first"}, {"token:other", "others"}, {"", "owners"}} {
+		if err := by(c.requester, c.id); err != nil {
+			t.Errorf("%s of %q: %v", c.id, c.requester, err)
+		}
+	}
+	if _, err := cursorsOf(s).Delete(t.Context(), cursors.Delete{Name: cursors.Name{ConsumerID: "c7", StreamName: "mail"}, Reason: "unused"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := by("token:phone", "more"); err != nil {
+		t.Errorf("after a deletion: %v", err)
+	}
+	if err := by("token:phone", "again"); !errors.Is(err, cursors.ErrShareFull) {
+		t.Errorf("and one more: %v", err)
+	}
+	for _, f := range worst(t, s.view) {
+		if f.Name == "cursors" {
+			t.Errorf("%+v", f)
+		}
+	}
+	s.sql(t, "UPDATE cursor_shares SET cursors = 7 WHERE requester = 'token:other'")
+	if found := fmt.Sprint(worst(t, s.view)); !strings.Contains(found, "1 shares of tokens are wrong") {
+		t.Errorf("doctor does not see it: %s", found)
 	}
 }
 
