@@ -280,6 +280,7 @@ export type InitializeResult = {
     max_in_flight: number;
     max_connections: number;
     max_connections_per_token: number;
+    max_unread_answer_bytes_per_token: number;
     max_unadmitted_connections: number;
     max_item_bytes: number;
     max_active_turns: number;
