@@ -32,7 +32,7 @@ func TestATokenHasAShareOfUnreadAnswers(t *testing.T) {
 		inner.ServeHTTP(w, req)
 	})
 	dial := r.unix() // whose sockets buffer little
-	const large, small = `{"jsonrpc":"2.0","id":1,"method":"event/list","params":{"after_seq":0}}`, `{"jsonrpc":"2.0","id":2,"method":"event/list","params":{"after_seq":0,"limit":1}}`
+	const large, small = `{"jsonrpc":"2.0","id":1,"method":"event/list","params":{"after_seq":1}}`, `{"jsonrpc":"2.0","id":2,"method":"event/list","params":{"after_seq":0,"limit":1}}`
 	send := func(as, path, body string) io.Closer {
 		t.Helper()
 		c := dial()
