@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,14 +30,19 @@ const (
 // diagTimeout bounds a query; the kernel answers within microseconds.
 var diagTimeout = unix.Timeval{Sec: 1}
 
+var querying sync.Mutex
+
 // findTCP asks the kernel for the one socket with exactly these addresses. It
 // does not use a dump: a dump is filtered only by ports, takes longer the more
 // sockets there are, and may be incomplete. If no connection matches, the kernel
 // returns a listening socket, so callers check the state.
 //
-// Each query opens its own netlink socket. It lasts microseconds, happens once
-// per connection, and shares no state between goroutines.
+// Each query opens its own netlink socket. It lasts microseconds, happens once per
+// connection, and leaves no answer behind that the next could read. One is open at a time,
+// so that a burst of connections does not take the last descriptors of the process.
 func findTCP(local, remote netip.AddrPort) (tcpSocket, error) {
+	querying.Lock()
+	defer querying.Unlock()
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return tcpSocket{}, fmt.Errorf("open sock_diag: %w", err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -19,13 +20,21 @@ type table struct {
 
 func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
 
-// add appends a row; its texts are made harmless.
+// add appends a row; its texts are made harmless. Runs of blanks stay, because a command
+// that a person is asked about is shown as it would run.
 func (t *table) add(cells ...string) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
-		row[i] = timeline.OneLine(cell)
+		row[i] = strings.TrimSpace(strings.Map(onOneLine, timeline.Clean(cell)))
 	}
 	t.rows = append(t.rows, row)
+}
+
+func onOneLine(r rune) rune {
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return r
 }
 
 // leastFlexible is the least width of the column that is shortened.

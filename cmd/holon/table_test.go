@@ -41,6 +41,15 @@ func TestTablesFitTheWidth(t *testing.T) {
 	}
 }
 
+// Two blanks in a command are not one.
+func TestTablesShowBlanksAsTheyAre(t *testing.T) {
+	tb := newTable("ASKS")
+	tb.add("rm -rf  'a  b'\tc\nd\u2028e ")
+	if got := tb.layout(0); got != "ASKS\nrm -rf  'a  b' c d e\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestTwoColumnsShareThePlace(t *testing.T) {
 	tb := newTable("ID", "TITLE", "DOING")
 	tb.drop = []string{"DOING"}

@@ -95,8 +95,4 @@ func TestTheServersOwnTokenComesFirst(t *testing.T) {
 }
 
 // ownPeer is a connection of the server's own user.
-func ownPeer() *peer {
-	p := &peer{own: true}
-	p.once.Do(func() {})
-	return p
-}
+func ownPeer() *peer { return &peer{own: true} }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/seed82539d15/holon/host"
 )
@@ -13,17 +14,33 @@ import (
 // first request that depends on it, while both ends are still connected. The
 // result is valid for the life of the connection.
 type peer struct {
-	conn net.Conn
-	once sync.Once
+	mu   sync.Mutex
+	conn net.Conn // nil once the user is known
 	own  bool
 }
 
-func (p *peer) isServerUser() bool {
-	p.once.Do(func() {
-		p.own = peerIsServerUser(p.conn) == nil
-		p.conn = nil
-	})
-	return p.own
+// isServerUser fails if that cannot be known now, for lack of a file descriptor or of
+// memory. The next request asks again.
+func (p *peer) isServerUser() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn != nil {
+		err := peerIsServerUser(p.conn)
+		if isLack(err) {
+			return false, err
+		}
+		p.own, p.conn = err == nil, nil
+	}
+	return p.own, nil
+}
+
+func isLack(err error) bool {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+	return false
 }
 
 // peerIsServerUser returns nil if the other end of the connection belongs to

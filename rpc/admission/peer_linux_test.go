@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
@@ -93,6 +95,55 @@ func TestOwnUserThatHasHalfClosedNeedsNoToken(t *testing.T) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != 200 || g.in.Load() != 1 {
 		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// Whose connection it is cannot be asked without a descriptor. A client that was told that
+// its token is missing would not try again.
+func TestOwnUserIsAskedToWaitWhileThereAreNoDescriptors(t *testing.T) {
+	g := serveGuarded(t, loopbackListener(t, "tcp", "127.0.0.1:0"), Policy{Mode: Auto, Kind: LoopbackTCP})
+	c, err := net.Dial("tcp", g.addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	r := bufio.NewReader(c)
+	ask := func(path string) (int, string) {
+		t.Helper()
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
+	}
+	if status, body := ask("/healthz"); status != 200 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	status, body := ask("/rpc")
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if status != 503 || !strings.Contains(body, `"code":-32001`) || !strings.Contains(body, `"kind":"overloaded","retryable":true,"retry_after_ms":1000,"reason":"peer_unknown"`) {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if status, body := ask("/rpc"); status != 200 {
+		t.Errorf("with descriptors again: status %d: %s", status, body)
 	}
 }
 
@@ -186,8 +237,10 @@ func TestServerWithoutTheHookAsksForTheToken(t *testing.T) {
 func TestConnectionsThatCannotBeUnwrappedAreNobody(t *testing.T) {
 	a, b := net.Pipe()
 	defer func() { _, _ = a.Close(), b.Close() }()
-	if (&peer{conn: endlessWrapper{a}}).isServerUser() || (&peer{conn: a}).isServerUser() {
-		t.Error("let in")
+	for _, c := range []net.Conn{endlessWrapper{a}, a} {
+		if own, err := (&peer{conn: c}).isServerUser(); own || err != nil {
+			t.Errorf("own user: %v, %v", own, err)
+		}
 	}
 }
 

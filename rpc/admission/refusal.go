@@ -13,7 +13,7 @@ import (
 type Reason string
 
 // The reasons of refusals. The first group is answered 403 `forbidden`, the
-// second 401 `unauthorized`.
+// second 401 `unauthorized`, the last 503 `overloaded`.
 const (
 	ReasonTarget       Reason = "request_target"
 	ReasonHost         Reason = "host"
@@ -23,13 +23,15 @@ const (
 
 	ReasonTokenMissing Reason = "token_missing"
 	ReasonTokenWrong   Reason = "token_wrong"
+
+	ReasonPeerUnknown Reason = "peer_unknown"
 )
 
 // Refusal describes a request that is not admitted. Its message never repeats
 // anything from the request: neither a token nor a name.
 type Refusal struct {
-	Status  int    // 401 or 403
-	Kind    string // unauthorized or forbidden
+	Status  int    // 401, 403 or 503
+	Kind    string // unauthorized, forbidden or overloaded
 	Reason  Reason
 	Message string
 }
@@ -42,8 +44,18 @@ func unauthorized(reason Reason, message string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Kind: "unauthorized", Reason: reason, Message: message}
 }
 
-// codeAdmission is the JSON-RPC code of both kinds.
-const codeAdmission = -32006
+func overloaded(reason Reason, message string) *Refusal {
+	return &Refusal{Status: http.StatusServiceUnavailable, Kind: "overloaded", Reason: reason, Message: message}
+}
+
+// The JSON-RPC codes of the kinds: of overloaded, and of the others.
+const (
+	codeOverloaded = -32001
+	codeAdmission  = -32006
+)
+
+// retryAfterMs is how long a client is asked to wait that was refused for a lack.
+const retryAfterMs = 1000
 
 type errorFrame struct {
 	JSONRPC string    `json:"jsonrpc"`
@@ -58,20 +70,19 @@ type errorBody struct {
 }
 
 type errorData struct {
-	Kind      string `json:"kind"`
-	Retryable bool   `json:"retryable"`
-	Reason    Reason `json:"reason"`
+	Kind         string `json:"kind"`
+	Retryable    bool   `json:"retryable"`
+	RetryAfterMs int    `json:"retry_after_ms,omitzero"`
+	Reason       Reason `json:"reason"`
 }
 
 // Body returns the JSON-RPC error response with id null, ended by LF.
 func (f *Refusal) Body() []byte {
-	b, err := json.Marshal(errorFrame{
-		JSONRPC: "2.0",
-		Error: errorBody{
-			Code: codeAdmission, Message: f.Message,
-			Data: errorData{Kind: f.Kind, Reason: f.Reason},
-		},
-	})
+	e := errorBody{Code: codeAdmission, Message: f.Message, Data: errorData{Kind: f.Kind, Reason: f.Reason}}
+	if f.Status == http.StatusServiceUnavailable {
+		e.Code, e.Data.Retryable, e.Data.RetryAfterMs = codeOverloaded, true, retryAfterMs
+	}
+	b, err := json.Marshal(errorFrame{JSONRPC: "2.0", Error: e})
 	if err != nil {
 		// These strings and numbers always encode. If that ever changes, the
 		// request is still refused.

@@ -23,8 +23,14 @@ func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
 		return r, g.checkToken(values)
 	}
 	if g.peers && !forwarded(r.Header) {
-		if p, ok := r.Context().Value(peerKey{}).(*peer); ok && p.isServerUser() {
-			return r, nil
+		if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
+			own, err := p.isServerUser()
+			switch {
+			case err != nil:
+				return r, overloaded(ReasonPeerUnknown, "the server has no file descriptor or memory left to see whose connection this is: try again, or send the token")
+			case own:
+				return r, nil
+			}
 		}
 	}
 	return r, unauthorized(ReasonTokenMissing, "this request needs the token: send Authorization: Bearer with what is in the file token of the server's data directory (curl -H @DATA/curl-header)")
