@@ -53,8 +53,9 @@ func TestTheBoundOfSubscriptionsHoldsForThoseThatAreCreatedAgain(t *testing.T) {
 		known.mu.Lock()
 		lanes := known.lanes
 		known.lanes = map[string]*lane{}
+		other := &lane{}
 		for i := range bridges.MaxSubscriptions {
-			known.lanes[fmt.Sprint("other", i)] = nil
+			known.lanes[fmt.Sprint("other", i)] = other
 		}
 		known.mu.Unlock()
 		if _, err := w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b"}); !errors.Is(err, bridges.ErrTooMany) {

@@ -112,7 +112,7 @@ func TestMarkdownIsDrawn(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		_, _, p := openEcho(t, f, "- [x] tests\n- [ ] documents\n\n1. one\n2. two\n\n![a cat](https://example.com/cat.png) &lt;b&gt; **a**_b_`c`")
 		p.sees("article[data-type=agent_message]", "one")
-		for _, want := range []string{"☑ tests", "☐ documents", "one", "two", "🖼 a cat <b> abc"} {
+		for _, want := range []string{"☑ tests", "☐ documents", "one", "two", "🖼 a cat https://example.com/cat.png <b> abc"} {
 			p.sees("article[data-type=agent_message] li, article[data-type=agent_message] p", want)
 		}
 		if raw := p.text("article[data-type=agent_message]"); strings.Contains(raw, "[") {
