@@ -59,13 +59,22 @@ func (s *server) openTerminal(args ...string) *terminal {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	g := &globals{console: console{in: far, out: far, err: far, environ: []string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}}}
-	go func() { p.codes <- execute(ctx, g, args) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.codes <- execute(ctx, g, args)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		// Ctrl-D ends a running read of the far end; without it neither end
 		// would close.
 		if _, err := master.Write([]byte{4}); err != nil {
 			t.Error(err)
+		}
+		select {
+		case <-ended:
+		case <-time.After(30 * time.Second):
+			t.Errorf("%v does not end", args)
 		}
 		far.Close()
 		<-reading
