@@ -10,9 +10,9 @@ import (
 )
 
 // requesterOf names whose share a request counts in, where all requesters share what is
-// bounded: idempotency keys, and requests that wait for turns. All tokens of one person
-// are one requester, and all agents below one root thread, because they can make more of
-// their kind. "" is the owner, who has no share.
+// bounded: idempotency keys, cursors, subscriptions, and requests that wait for turns. All
+// tokens of one person are one requester, and all agents below one root thread, because they
+// can make more of their kind. "" is the owner, who has no share.
 func requesterOf(ctx context.Context) (ledger.Requester, error) {
 	if agent, ok := AgentOf(ctx); ok {
 		a, _ := ctx.Value(apiKey{}).(*API)

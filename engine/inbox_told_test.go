@@ -148,7 +148,7 @@ func TestCutPromptThatWasNotReadIsToldAgain(t *testing.T) {
 		c.out <- unread
 		c = h.next(h.deaf)
 		h.steer(c.TurnID, "at once", true)
-		c.out <- unread
+		c.out <- turns.Outcome{State: turns.Failed, Unread: true} // it could not be started
 		c = h.next(h.deaf)
 		if got := toldIn(c); len(got) != 1 || got[0] != string(told) || len(c.Input) != 3 {
 			t.Errorf("%v is told in %q", got, c.said())

@@ -44,8 +44,8 @@ func (s *shares) remove(token string, n int) {
 
 // bounded counts a large answer of a read in the share of its token until it was written:
 // clients that do not read hold no more than that. Above it this token alone gets an error
-// instead. The answer of a change is never replaced: its client would repeat
-// it. Those are small, or wait for a turn, which has a share of its own.
+// instead. The answer of a change is never replaced: its client would repeat it. Those are
+// small, or wait for a turn, which has a share of its own.
 func (s *Server) bounded(ctx context.Context, r api.Reply, m *api.Method) api.Reply {
 	token, n := api.ShareOf(ctx), len(r.Result)
 	if token == "" || n <= notify.ChunkBytes || r.Err != nil || m == nil || m.Change {

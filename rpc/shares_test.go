@@ -93,4 +93,16 @@ func TestATokenHasAShareOfUnreadAnswers(t *testing.T) {
 		t.Errorf("then: %.300s", answer)
 	}
 	holds(0)
+	notified := strings.Replace(large, `"id":1,`, "", 1) // which has no answer
+	for _, path := range []string{"/rpc", "/rpc/stream"} {
+		c := send("phone", path, "["+large+","+notified+","+strings.Replace(large, ":1,", ":7,", 1)+"]\n")
+		holds(2)
+		c.Close()
+		holds(0)
+	}
+	r.server.limits.MaxFrameBytes = size / 2
+	if answer := ask("phone", large); !strings.Contains(answer, "frame_too_large") {
+		t.Errorf("an answer that fits no frame: %.300s", answer)
+	}
+	holds(0)
 }

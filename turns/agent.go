@@ -170,8 +170,9 @@ type Outcome struct {
 	Failure    *Failure
 	Cause      Cause
 
-	// Unread says that the prompt was cancelled before the agent got its input. If the turn
-	// goes on, the next prompt has that input, too.
+	// Unread says that the agent has not got the input of the prompt: that was cancelled
+	// before, or the agent could not be started. If the turn goes on, the next prompt has
+	// that input, too.
 	Unread bool
 }
 

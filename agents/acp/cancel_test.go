@@ -163,6 +163,35 @@ func TestInterruptWhileTheAgentStarts(t *testing.T) {
 	}
 }
 
+// cutWhenTaken is a sink that cancels a prompt when the agent is about to get it.
+type cutWhenTaken struct {
+	*agenttest.Sink
+	cut func()
+}
+
+func (s cutWhenTaken) OnSteer(f turns.Injector) {
+	if f != nil {
+		s.cut()
+	}
+	s.Sink.OnSteer(f)
+}
+
+// An agent that no longer has the session has not read what it got for it. Usually that is
+// sent again; a prompt that was cut meanwhile leaves it to the next one.
+func TestAPromptThatIsCutForALostSessionIsUnread(t *testing.T) {
+	th := bad(t, "steering").thread("t")
+	th.run("lose")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := th.r.Run(ctx, &turns.Prompt{
+		ThreadID: "t", TurnID: "cut", Attempt: 1, SessionID: th.sessionID, Config: th.config,
+		Sink: cutWhenTaken{agenttest.NewSink(t), cancel}, Input: []items.UserMessage{agenttest.Message("say x")},
+	})
+	if out.State != turns.Interrupted || !strings.Contains(out.StopReason, "session not found") || !out.Unread {
+		t.Errorf("%+v", out)
+	}
+}
+
 // TestManyInterruptsAndKillsLeaveNothing interrupts a hundred prompts and kills
 // a hundred more, with all kinds of agent.
 func TestManyInterruptsAndKillsLeaveNothing(t *testing.T) {

@@ -351,16 +351,17 @@ func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 
 // notRun is the outcome of a prompt that was not sent to the agent.
 func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
-	if ctx.Err() != nil || errors.Is(err, turns.ErrPromptOver) {
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
+	out := turns.Outcome{State: turns.Interrupted, StopReason: err.Error()} // cancelled, or the sink takes nothing
+	if ctx.Err() == nil && !errors.Is(err, turns.ErrPromptOver) {
+		_, lost := errors.AsType[*lostError](err)
+		_, problem := errors.AsType[*Problem](err)
+		if lost || problem || errors.Is(err, errStopping) {
+			out = turns.FailedWith(turns.KindAgentUnavailable, err.Error())
+		}
+		if lost {
+			out.Cause = turns.CauseServer
+		}
 	}
-	if _, ok := errors.AsType[*lostError](err); ok {
-		out := turns.FailedWith(turns.KindAgentUnavailable, err.Error())
-		out.Cause = turns.CauseServer
-		return out
-	}
-	if _, ok := errors.AsType[*Problem](err); ok || errors.Is(err, errStopping) {
-		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
-	}
-	return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()} // the sink takes nothing
+	out.Unread = true
+	return out
 }

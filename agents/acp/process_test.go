@@ -129,7 +129,7 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 			}
 			r := serve(t, c.command, change)
 			_, out := r.thread("t").prompt(t.Context(), "say x")
-			if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentUnavailable {
+			if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentUnavailable || !out.Unread {
 				t.Errorf("%+v", out)
 			}
 			_, err := r.Probe(t.Context())

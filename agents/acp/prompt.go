@@ -121,12 +121,14 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (
 	run.stopAsks()
 	s.cancelRequests()
 	run.asks.Wait()
+	unread := err != nil
 	if e, ok := errors.AsType[*rpcError](end.err); ok && mentions(e.Error(), noSession) {
 		s.abandon() // the next prompt opens it again, or a new one
-		resend = !run.reacted.Load() && ctx.Err() == nil
+		unread = !run.reacted.Load()
+		resend = unread && ctx.Err() == nil
 	}
 	out = s.outcome(ctx, run, end)
-	out.Unread = err != nil
+	out.Unread = unread
 	return out, resend
 }
 

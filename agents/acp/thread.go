@@ -137,8 +137,8 @@ func (a *Agent) trim(pr *proc) {
 
 // Run implements turns.Agent.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
-	if err := ctx.Err(); err != nil {
-		return turns.Outcome{State: turns.Interrupted, StopReason: context.Cause(ctx).Error(), Unread: true}
+	if ctx.Err() != nil {
+		return a.notRun(ctx, context.Cause(ctx))
 	}
 	t, err := a.lock(ctx, p.ThreadID)
 	if err != nil {

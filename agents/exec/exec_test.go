@@ -267,8 +267,8 @@ func TestWhatCannotRunIsUnavailableAndSaysWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, out := prompt(t, a, turns.Prompt{}, "")
-		if out.State != turns.Failed || out.Failure.Kind != "agent_unavailable" || !strings.Contains(out.Failure.Message, want) {
-			t.Errorf("%v: %+v, want %q", cfg.Command, out.Failure, want)
+		if out.State != turns.Failed || out.Failure.Kind != "agent_unavailable" || !strings.Contains(out.Failure.Message, want) || !out.Unread {
+			t.Errorf("%v: %+v, unread %v, want %q", cfg.Command, out.Failure, out.Unread, want)
 		}
 	}
 }

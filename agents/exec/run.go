@@ -27,9 +27,11 @@ const lastOutputWait = time.Second
 
 // Run starts the command for one prompt and returns when it has ended, its
 // output is emitted and no process of its group is left.
-func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+func (a *Agent) Run(ctx context.Context, p *turns.Prompt) (out turns.Outcome) {
+	started := false
+	defer func() { out.Unread = !started }()
 	if err := ctx.Err(); err != nil {
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 	}
 	if len(p.Input) > 0 && p.Input[0].Origin == items.OriginResume { // the turn is of another agent that had this name
 		return withCause(turns.CauseServer, turns.FailedWith(turns.KindAgentUnavailable, "a command cannot go on with a turn after a restart"))
@@ -41,7 +43,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	given, err := a.access(ctx, p)
 	defer given.revoke()
 	if err != nil { // the sink takes nothing
-		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 	}
 	cmd, err := a.cfg.command(p, given)
 	if err != nil {
@@ -54,7 +56,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if which := a.cfg.notTaken(p.Input); which != nil {
 		told := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NotTaken(which...)}
 		if err := p.Emit(ctx, told); err != nil { // the sink takes nothing
-			return turns.Outcome{State: turns.Interrupted, StopReason: err.Error(), Unread: true}
+			return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 		}
 	}
 	group, err := process.Start(cmd)
@@ -77,6 +79,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	} else {
 		r.out = &textOutput{p: p, format: a.cfg.Format}
 	}
+	started = true
 	return r.oversee(ctx)
 }
 

@@ -18,10 +18,11 @@ started if none runs; it stays when this command ends. The end of stdin ends
 the command once every request has been answered, and every notification
 executed.
 
-If the connection breaks or falls silent, it is opened again, for about a minute (five for a
-server on another machine). Events go on after the last one that was printed.
-Reads, and changes with an idempotency_key, that were not answered are sent
-again; other changes are answered with the error outcome_unknown.`,
+If the connection breaks or falls silent, it is opened again, for about a
+minute (five for a server on another machine). Events go on after the last one
+that was printed. Reads, and changes with an idempotency_key, that were not
+answered are sent again; other changes are answered with the error
+outcome_unknown.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			if _, err := g.format("jsonl"); err != nil {

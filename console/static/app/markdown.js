@@ -1,7 +1,8 @@
 // Markdown as nodes: marked finds the tokens, and each becomes an element with text nodes.
 // Every word is on the page: HTML, definitions of links, the language of a block of code,
-// addresses and titles of links and cells without a column are shown as they were written, and each line
-// break is one. A text that is too large, too deep or not readable is shown as plain text.
+// addresses and titles of links and cells without a column are shown as they were written,
+// and each line break is one. A text that is too large, too deep or not readable is shown as
+// plain text.
 import { Lexer, Tokenizer } from '../vendor/marked.js'
 import { html } from './html.js'
 import { clean } from './text.js'
