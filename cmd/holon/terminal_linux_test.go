@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type terminal struct {
 	master *os.File
 	seen   buffer
 	codes  chan int
+	drain  func() // closes the far end, and waits until all that it has written is seen
 }
 
 // openTerminal runs a command line on a terminal of 60 columns.
@@ -64,10 +66,17 @@ func (s *server) openTerminal(args ...string) *terminal {
 		defer close(ended)
 		p.codes <- execute(ctx, g, args)
 	}()
-	t.Cleanup(func() {
-		cancel()
+	p.drain = sync.OnceFunc(func() {
 		// Ctrl-D ends a running read of the far end; without it neither end
 		// would close.
+		if _, err := master.Write([]byte{4}); err != nil {
+			t.Error(err)
+		}
+		far.Close()
+		<-reading
+	})
+	t.Cleanup(func() {
+		cancel()
 		if _, err := master.Write([]byte{4}); err != nil {
 			t.Error(err)
 		}
@@ -76,8 +85,7 @@ func (s *server) openTerminal(args ...string) *terminal {
 		case <-time.After(30 * time.Second):
 			t.Errorf("%v does not end", args)
 		}
-		far.Close()
-		<-reading
+		p.drain()
 		master.Close()
 	})
 	return p
@@ -127,10 +135,12 @@ func (p *terminal) enter(line string) {
 	}
 }
 
+// exit waits for the end of the command, and until all that it has written is seen.
 func (p *terminal) exit() int {
 	p.t.Helper()
 	select {
 	case code := <-p.codes:
+		p.drain()
 		return code
 	case <-time.After(30 * time.Second):
 		p.t.Fatalf("the command does not end; the terminal ends with:\n%q", p.end())
