@@ -146,6 +146,9 @@ func (o *eventOutput) take(ctx context.Context, line []byte) error {
 		o.ops = append(o.ops, items.Progress{Message: shorten(e.Message, maxProgress)})
 	case askEvent:
 		q, opts, bad := e.permission()
+		if it := o.known[q.Subject.ItemID]; it != nil {
+			q.Subject.ItemID = it.id // a client shows it beside the question
+		}
 		return o.ask(ctx, line, e.ID, q, opts, bad)
 	case questionEvent:
 		q, opts, bad := e.question()

@@ -219,6 +219,8 @@ var badLines = map[string]string{
 	`{"event":"usage","input_tokens":1.5}`:                                                                                       `input_tokens: it must be an integer that fits 64 bits`,
 	`{"event":"ask","id":"q","title":"t"}`:                                                                                       `questions need input = "json"`,
 	`{"event":"ask","title":"t"}`:                                                                                                "id is missing",
+	`{"event":"ask","id":"q","title":"t","subject":{"tool":"x"}}`:                                                                `subject.tool`,
+	`{"event":"ask","id":"q","title":"t","subject":"x"}`:                                                                         `subject: it must be an object`,
 	`{"event":"ask","id":"q"}`:                                                                                                   "title is missing",
 	`{"event":"ask","id":"open","title":"t"}`:                                                                                    `already something with id "open"`,
 	`{"event":"ask","id":"q","title":"t","options":[{"option_id":"a","kind":"maybe"}]}`:                                          `options[0].kind "maybe"`,
@@ -413,8 +415,8 @@ func TestLargeDeltaIsSplitBetweenCodePoints(t *testing.T) {
 
 func TestAnswersComeBackOnStdin(t *testing.T) {
 	a := shell(t, `read -r prompt
-		echo '{"event":"message","text":"before"}'
-		echo '{"event":"ask","id":"q1","title":"Run it?","subject":{"type":"command","command":"ls"},"expires_seconds":90,"on_expiry":"reject_once"}'
+		echo '{"event":"message","id":"m","text":"before"}'
+		echo '{"event":"ask","id":"q1","title":"Run it?","subject":{"type":"command","item_id":"m","command":"ls"},"expires_seconds":90,"on_expiry":"reject_once"}'
 		read -r answer
 		printf '{"event":"item","content":{"type":"extension","native_kind":"answer","payload":%s}}\n' "$answer"
 		echo '{"event":"question","id":"q1","message":"Which?","schema":{"type":"string"}}'
@@ -426,7 +428,7 @@ func TestAnswersComeBackOnStdin(t *testing.T) {
 			t.Errorf("asked before what was said first was handed over: %q", got)
 		}
 		if q, ok := q.(items.PermissionRequest); ok {
-			if q.Title != "Run it?" || q.Subject.Command != "ls" || len(q.Options) != 2 || o.ExpiresAfter != 90*time.Second || o.OnExpiry != items.RejectOnce {
+			if q.Title != "Run it?" || q.Subject.Command != "ls" || q.Subject.ItemID != sink.Items()[0].ID || len(q.Options) != 2 || o.ExpiresAfter != 90*time.Second || o.OnExpiry != items.RejectOnce {
 				t.Errorf("asked %+v, %+v", q, o)
 			}
 			return turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "allow_once", Kind: items.AllowOnce}}, nil
