@@ -82,25 +82,29 @@ func (s *scanner) str() error {
 	return errUnread
 }
 
-// value reads a value. One that the text's end cuts off is not read.
+// value reads a value. One that the text's end cuts off is not read, nor one whose brackets
+// do not match: what is behind them may be inside of it.
 func (s *scanner) value() error {
-	depth := 0
+	var open []byte // the brackets that close what is open
 	for s.at < len(s.text) {
-		switch s.text[s.at] {
+		switch c := s.text[s.at]; c {
 		case '"':
 			if err := s.str(); err != nil {
 				return err
 			}
 			continue
 		case '{', '[':
-			depth++
+			open = append(open, c+2) // in ASCII a bracket closes two behind the one that opens
 		case '}', ']':
-			if depth == 0 {
+			if len(open) == 0 {
 				return nil
 			}
-			depth--
+			if open[len(open)-1] != c {
+				return errUnread
+			}
+			open = open[:len(open)-1]
 		case ',':
-			if depth == 0 {
+			if len(open) == 0 {
 				return nil
 			}
 		}

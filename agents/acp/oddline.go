@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/mend"
 )
 
@@ -156,6 +157,20 @@ func (p *peer) broken(object, line []byte, bare bool) {
 	}
 }
 
+// tooLong takes a line that is too long, of which beginning is read. If that says which
+// call the line answers, the call ends: nothing else would end it.
+func (p *peer) tooLong(beginning []byte) {
+	p.skipped.Add(1)
+	beginning = bytes.TrimPrefix(beginning, []byte(mend.ByteOrderMark))
+	if id, answers := ownMembers(beginning); answers {
+		if c := p.take(id); c != nil {
+			c.done(nil, newAnswerError(beginning))
+			return
+		}
+	}
+	p.host.noise("", limits.AgentMessageBytes)
+}
+
 // ownMembers reads the members of the object that text begins with, as far as they can be
 // told from what is inside of them: it may be broken. answers reports whether the object
 // is an answer: it has an id, a result or an error, and no method. id is nil without one.
@@ -163,7 +178,9 @@ func ownMembers(text []byte) (id jsontext.Value, answers bool) {
 	for name, value := range mend.Members(text) {
 		switch name {
 		case "method":
-			return nil, false
+			if value == nil || string(bytes.TrimSpace(value)) != "null" { // some write each member that there is
+				return nil, false
+			}
 		case "result", "error":
 			answers = true
 		case "id":

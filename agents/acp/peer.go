@@ -207,8 +207,7 @@ func (p *peer) read(from *lines.Reader) {
 		}
 		line, err := from.Next()
 		if errors.Is(err, lines.ErrTooLong) {
-			p.skipped.Add(1)
-			p.host.noise("", limits.AgentMessageBytes)
+			p.tooLong(line)
 			continue
 		}
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/lines"
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
@@ -233,6 +234,7 @@ func TestAnAnswerEndsItsCallWhateverIsWrongInIt(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"result":{"a":"say "hi""}}`:                                                   "",
 		`{"jsonrpc":"2.0","id":1,"result":{"a":"b\q"}}`:                                                        "",
 		`{"jsonrpc":"2.0","id":1,"result":{"stopReas`:                                                          "",
+		`{"jsonrpc":"2.0","id":1,"method":null,"error":null,"result":{"cost":NaN}}`:                            "",
 		`{"jsonrpc":"2.0","id":1,"result":}`:                                                                   "",
 		`log: {"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}`:                                                  "",
 		`{"method":"x"} {"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}`:                                        "",
@@ -269,6 +271,8 @@ func TestNothingElseEndsACall(t *testing.T) {
 		`{"params":{"sessionId":"s1","update":{"a":NaN}},"method":"session/update"`: `dropped s1: {"params":{"sessionId":"s1","update":{"a":NaN}},"method":"session/update"`,
 		`{"text":"\"sessionId\":\"s1\"","a":NaN}`:                                   `dropped : {"text":"\"sessionId\":\"s1\"","a":NaN}`,
 		`{"result":{},"id":1`:                                                       `dropped : {"result":{},"id":1`,
+		`{"data":{"a":],"id":1,"result":2}}`:                                        `dropped : {"data":{"a":],"id":1,"result":2}}`,
+		`{"data":[{"a":1],"id":1,"result":2}]}`:                                     `dropped : {"data":[{"a":1],"id":1,"result":2}]}`,
 		`{}`:                                                                        `dropped : {}`,
 		// Requests are answered as such, also an echo of ours.
 		`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1"}}`: `1session/prompt`,
@@ -288,6 +292,35 @@ func TestNothingElseEndsACall(t *testing.T) {
 		}
 		if noted := strings.Join(notes, "|"); noted != want {
 			t.Errorf("%s\n noted %s\n  want %s", line, noted, want)
+		}
+	}
+}
+
+// A line that is too long is an answer, too, if its beginning says so: otherwise the call
+// would never end.
+func TestAnAnswerThatIsTooLongEndsItsCall(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	for line, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","text":"` + long + `"}}`: "ended|",
+		"\ufeff" + `{"jsonrpc":"2.0","error":{"code":1,"message":"` + long + `"},"id":1}`:   "noise ", // nobody has read which call
+		`{"jsonrpc":"2.0","id":1,"error":"` + long + `"}`:                                   "ended|",
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"` + long + `"}}`:               "noise ",
+		`{"a":{"id":1,"result":"` + long + `"}}`:                                            "noise ",
+		`log: {"id":1,"result":"` + long + `"}`:                                             "noise ",
+	} {
+		h := &heard{bell: make(chan struct{}, 100)}
+		p := newPeer(nil, h)
+		got := ""
+		p.calls[1] = &call{done: func(_ jsontext.Value, err error) {
+			if wrong, ok := errors.AsType[*answerError](err); ok && strings.Contains(line, strings.TrimSuffix(wrong.line, "…")) {
+				got = "ended|"
+			} else {
+				t.Errorf("%.60s: %v", line, err)
+			}
+		}}
+		p.read(lines.New(strings.NewReader(line+"\n"), lines.Config{Max: 1500}))
+		if got += strings.Join(h.notes, "|"); got != want {
+			t.Errorf("%.60s: %q, want %q", line, got, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	maxNotices  = 20       // notices about bad lines, and then about bad questions: the rest are counted in one at the end
 	maxProgress = 1024     // bytes of a progress message: cut
 	maxDelta    = 64 << 10 // bytes of one delta: split
-	maxQuote    = 300      // bytes of a result that was not understood: cut
+	maxQuote    = 300      // bytes of a result or a question that was not understood: cut
 )
 
 // maxLine is the longest event line, as long as the longest frame of the wire.
@@ -357,11 +357,12 @@ func (o *eventOutput) refuse(line []byte, why error) {
 	kind := kindOf(line)
 	if kind == "result" && o.ended == nil {
 		o.ended = &resultEvent{State: turns.Failed, Message: fmt.Sprintf(
-			"the agent's result was not understood: %s: %s", shorten(why.Error(), 400), shorten(toText(line[:min(len(line), 2*maxQuote)]), maxQuote))}
+			"the agent's result was not understood: %s: %s", shorten(why.Error(), 400), quoteLine(line))}
 	}
 	o.bad++
+	question := kind == "ask" || kind == "question"
 	if o.bad > maxNotices {
-		if kind != "ask" && kind != "question" || o.unasked >= maxNotices {
+		if !question || o.unasked >= maxNotices {
 			return
 		}
 		o.unasked++
@@ -373,13 +374,22 @@ func (o *eventOutput) refuse(line []byte, why error) {
 	if err != nil {
 		data = nil // the notice is worth more than its data
 	}
-	o.notice(fmt.Sprintf("line %d of the agent's output was not understood: %s", o.line, shorten(why.Error(), 400)), data)
+	message := fmt.Sprintf("line %d of the agent's output was not understood: %s", o.line, shorten(why.Error(), 400))
+	if question {
+		message += ". It is a question that nobody was asked; the agent may wait for the answer: " + quoteLine(line)
+	}
+	o.notice(message, data)
 }
 
 func (o *eventOutput) notice(message string, data jsontext.Value) {
 	n := items.NewNotice("warning", message)
 	n.Data = data
 	o.ops = append(o.ops, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: n})
+}
+
+// quoteLine is the beginning of a line, as text.
+func quoteLine(line []byte) string {
+	return shorten(toText(line[:min(len(line), 2*maxQuote)]), maxQuote)
 }
 
 // shorten cuts a text to at most max bytes and says so.

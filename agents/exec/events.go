@@ -159,15 +159,28 @@ func decodeAsSent(line []byte) (any, error) {
 }
 
 // kindOf is the event that a line is, as far as that can be told of one that cannot be
-// read; "" if it cannot.
+// read; "" if it cannot. Of several events on one line it is one that somebody waits for.
 func kindOf(line []byte) (kind string) {
-	for name, value := range mend.Members(bytes.TrimPrefix(line, []byte(mend.ByteOrderMark))) {
-		if name == "event" {
-			_ = json.Unmarshal(value, &kind) // what is no text is no event
+	line, _ = mend.JSON(line)
+	for line = bytes.TrimLeft(line, blanks); len(line) > 0; {
+		for name, value := range mend.Members(line) {
+			if name == "event" {
+				_ = json.Unmarshal(value, &kind) // what is no text is no event
+			}
 		}
+		d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true))
+		if awaited(kind) || d.SkipValue() != nil {
+			break
+		}
+		line = bytes.TrimLeft(line[d.InputOffset():], ","+blanks)
 	}
 	return kind
 }
+
+const blanks = " \t\r\n"
+
+// awaited reports whether somebody waits for what an event of this kind brings.
+func awaited(kind string) bool { return kind == "result" || kind == "ask" || kind == "question" }
 
 // textAsSent is the text of a delta with the halves of characters in it.
 func textAsSent(line []byte) jsontext.Value {

@@ -265,13 +265,16 @@ func TestMistakesOfEncodersAreMended(t *testing.T) {
 func TestAResultThatIsNotUnderstoodFailsTheTurn(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"event":"result"}`: `state "" is neither`,
-		`{"event":"result","state":"completed","message":"m","format":"html"}`: `format: it must be markdown or plain`,
-		`{"event":"result","state":"interrupted"}`:                             `state "interrupted" is neither`,
-		`{"event":"result","state":"failed","message":"3 tests`:                `"message":"3 tests`,
-		`{"state":"failed","message":"bad \x","event":"result"}`:               `bad \x`,
-		"\ufeff" + `{"event":"result","state":"failed","why":"tests"}`:         `why: there is no such member`,
-		`{"event":"result","state":"failed","state":"failed"}`:                 `state: the member is there twice`,
-		`{"event":"result","message":"` + strings.Repeat("x", maxLine):         `longer than 4194304 bytes: {"event":"result"`,
+		`{"event":"result","state":"completed","message":"m","format":"html"}`:  `format: it must be markdown or plain`,
+		`{"event":"result","state":"interrupted"}`:                              `state "interrupted" is neither`,
+		`{"event":"result","state":"failed","message":"3 tests`:                 `"message":"3 tests`,
+		`{"state":"failed","message":"bad \x","event":"result"}`:                `bad \x`,
+		"\ufeff" + `{"event":"result","state":"failed","why":"tests"}`:          `why: there is no such member`,
+		`{"event":"result","state":"failed","state":"failed"}`:                  `state: the member is there twice`,
+		`{"event":"result","message":"` + strings.Repeat("x", maxLine):          `longer than 4194304 bytes: {"event":"result"`,
+		"\ufeff \t" + `{"event":"result","state":"failed"`:                      `{"event":"result","state":"failed"`,
+		`{"event":"progress","message":"x"}{"event":"result","state":"failed"}`: `{"event":"progress","message":"x"}{"event":"result","state":"failed"}`,
+		`{"event":"usage","input_tokens":NaN} {"event":"result","state":`:       `{"event":"result","state":`,
 	} {
 		sink, out := printed(t, `{"event":"message","text":"hi"}`+"\n"+line+"\n")
 		if out.State != turns.Failed || out.Failure == nil || !strings.Contains(out.Failure.Message, want) || len(out.Failure.Message) > 1000 {
@@ -284,7 +287,7 @@ func TestAResultThatIsNotUnderstoodFailsTheTurn(t *testing.T) {
 	if _, out := printed(t, `{"event":"result","state":"failed","message":"x \ud83d"}`); out.Failure == nil || out.Failure.Message != "x �" {
 		t.Errorf("mended: %+v", out)
 	}
-	for _, line := range []string{`{"event":"message","text":"result`, `{"event":"message","x":{"event":"result"}}`, `the result`} {
+	for _, line := range []string{`{"event":"message","text":"result`, `{"event":"message","x":{"event":"result"}}`, `the result`, `{"event":"message","x":{{"event":"result"}`, `I send {"event":"result","state":"failed"}`, `{"event":"result"`[1:]} {
 		if _, out := printed(t, line); out.State == turns.Failed {
 			t.Errorf("%s: %+v", line, out)
 		}
@@ -301,6 +304,17 @@ func TestAQuestionThatIsNotUnderstoodAlwaysHasANotice(t *testing.T) {
 	said := notices(t, sink)
 	if len(said) != 2*maxNotices+1 || !strings.HasPrefix(said[maxNotices], "line 26 ") || !strings.HasPrefix(said[2*maxNotices], "7 more lines") {
 		t.Errorf("%d notices: %q", len(said), said)
+	}
+	for _, line := range []string{
+		`{"event":"ask","id":"q","title":"Delete it?","subject":{"type":"command","tool":"rm"}}`,
+		`{"event":"ask","id":"q","title":"Delete it?","subject":{"type":"command","command":["rm","x"]}}`,
+		`{"event":"ask","id":"q","title":"Delete it?","subject":"rm x"}`,
+		`{"event":"question","id":"q","message":"Which branch?","schema":[]}`,
+	} {
+		sink, _ = printed(t, line)
+		if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], ". It is a question that nobody was asked; the agent may wait for the answer: "+line) {
+			t.Errorf("%s: %q", line, said)
+		}
 	}
 	sink = agenttest.NewSink(t)
 	asked := make(chan items.Content, 1)
@@ -480,7 +494,7 @@ func TestQuestionsThatNobodyAnswersEndWithTheProcess(t *testing.T) {
 
 func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	sink, _ := prompt(t, shell(t, `i=0; while [ $i -lt 17 ]; do echo '{"event":"ask","id":"q'$i'","title":"t"}'; i=$((i+1)); done; sleep 0.2`, events), turns.Prompt{}, "")
-	if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], "16 questions wait already") {
+	if said := notices(t, sink); len(said) != 1 || !strings.Contains(said[0], "16 questions wait already. It is a question that nobody was asked") {
 		t.Errorf("notices %q", said)
 	}
 }
@@ -549,6 +563,18 @@ func TestEveryEventAndMemberIsDocumented(t *testing.T) {
 			member := reflect.TypeOf(e).Field(i).Tag.Get("json")
 			if found, _ := regexp.MatchString("`"+member+`\b`, documented[name]); member != "event" && !found {
 				t.Errorf("event %q: the table does not have the member %q: %s", name, member, documented[name])
+			}
+		}
+	}
+	_, ask, _ := strings.Cut(string(doc), "\n| `ask` |")
+	ask, _, _ = strings.Cut(ask, "\n")
+	for first, members := range map[string]any{"{type?": items.Subject{}, "{option_id": items.Option{}} {
+		_, list, _ := strings.Cut(ask, first)
+		list, _, _ = strings.Cut(first+list, "}")
+		for i := range reflect.TypeOf(members).NumField() {
+			member, _, _ := strings.Cut(reflect.TypeOf(members).Field(i).Tag.Get("json"), ",")
+			if found, _ := regexp.MatchString(`\b`+member+`\b`, list); !found {
+				t.Errorf("event \"ask\": the table does not have the member %q of its objects: %s", member, ask)
 			}
 		}
 	}

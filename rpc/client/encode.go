@@ -63,6 +63,9 @@ func encodeParams(params any) (json.RawMessage, error) {
 	default:
 		var err error
 		if raw, err = jsonv2.Marshal(params, encoding); err != nil {
+			if name, ok := errors.AsType[*nameError](err); ok {
+				return nil, name // the encoder's own words are for programmers
+			}
 			return nil, err
 		}
 	}
