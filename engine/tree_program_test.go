@@ -111,7 +111,7 @@ var treeProfiles = map[string]treeProfile{
 		clients: 2, moves: 7, lives: 3, crashes: 5, children: 6, atOnce: 2, silent: 5, slots: []int{1, 8}, threads: [][]string{pair, deepTree},
 	},
 	"cuts": { // prompts that are cut before their agent has read them
-		kinds:   []string{"start", "child", "child", "background", "send", "report", "cut", "cut", "cut"},
+		kinds:   []string{"start", "child", "child", "background", "send", "report", "cut", "cut unread", "cut unread"},
 		clients: 3, moves: 8, lives: 2, crashes: 3, children: 5, atOnce: 2, slots: []int{2, 8}, threads: [][]string{pair},
 	},
 	"restless": { // agents that start something whenever they are woken

@@ -40,6 +40,7 @@ type forest struct {
 	notes    map[string]int64     // child turns that were said to be detached, and the seq
 	prompts  map[string]int       // prompts so far, by thread
 	given    map[string]entrySet  // entries that the agent has got, by attempt of a turn
+	reading  []string             // turns whose agents have not read yet what their prompts tell
 	written  []writtenEnd         // ends that answers have shown to an owner's agent
 	asking   []*asking            // requests that may have reserved ends
 	verdicts int                  // that were given
@@ -144,7 +145,18 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 			return false
 		}
 	}
-	if !think() {
+	tells := slices.ContainsFunc(p.Input, func(m items.UserMessage) bool { return len(m.Entries) > 0 })
+	if tells {
+		w.record(func() { w.reading = append(w.reading, p.TurnID) })
+	}
+	read := think()
+	if tells {
+		w.record(func() {
+			i := slices.Index(w.reading, p.TurnID)
+			w.reading = slices.Delete(w.reading, i, i+1)
+		})
+	}
+	if !read {
 		return turns.Outcome{State: turns.Interrupted, Unread: !w.v.losesCut}
 	}
 	woken := false
@@ -472,6 +484,25 @@ func (w *forest) do(l *life, m treeMove) {
 			l.wg.Go(func() {
 				w.await(l, l.ctx, turns.Await{TurnIDs: ids, TimeoutSeconds: seconds([]float64{0, 5}[pick%2])}, "", pick)
 			})
+		}
+	case "cut unread": // once somebody is told something
+		for range 50 {
+			var id string
+			w.record(func() {
+				if len(w.reading) > 0 {
+					id = w.reading[pick%len(w.reading)]
+				}
+			})
+			if id != "" {
+				_, err := e.Steer(l.ctx, turns.Steer{TurnID: id, Input: text("and this"), Interrupt: true})
+				w.ok(l.ctx, m.Kind, err)
+				return
+			}
+			select {
+			case <-l.ctx.Done():
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
 		}
 	case "steer", "cut":
 		_, err := e.Steer(l.ctx, turns.Steer{TurnID: w.pick(pick), Input: text("and this"), Interrupt: m.Kind == "cut"})
