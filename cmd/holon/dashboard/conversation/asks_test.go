@@ -205,6 +205,26 @@ func TestAllOfALongChangeCanBeReadBeforeTheAnswer(t *testing.T) {
 	p.shows("+ the last one", "3 Reject  [n]")
 }
 
+// Beside many answers there is no room for a row that counts what is hidden: the line above
+// the question does.
+func TestWhatDoesNotFitOfAQuestionIsCountedBesideManyAnswers(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	options := []object{{"option_id": "once", "name": "Yes", "kind": "allow_once"}}
+	for _, id := range []string{"a", "b"} {
+		options = append(options, object{"option_id": id, "name": id, "kind": "allow_" + id})
+	}
+	options = append(options, object{"option_id": "no", "name": "No", "kind": "reject_once"}, object{"option_id": "never", "name": "Never", "kind": "reject_odd"})
+	p.item("q1", "t1", "pending", permission("Run", object{
+		"subject": object{"type": "command", "command": "one\ntwo\nthree\nfour", "cwd": "/p"}, "options": options,
+	}))
+	p.keys("<esc>")
+	p.shows("$ one", "… 4 more lines: a answers ─", "5 Never")
+	p.hides("│ two")
+	p.keys("a")
+	p.shows("$ one", "│ two", "│ three", "│ four", "in /p", "5 Never")
+	p.hides("more line")
+}
+
 // A question that was asked before the server ended may be over when it is back: the open
 // ones are read again. What was typed into one that is still open stays.
 func TestQuestionsAreJudgedAnewAfterReconnecting(t *testing.T) {
