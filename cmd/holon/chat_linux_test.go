@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"regexp"
@@ -52,6 +53,28 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 	if strings.Contains(r.out, "user: perhaps") || strings.Contains(r.out, "user: 2") {
 		t.Errorf("an answer was sent as a text:\n%s", r.out)
 	}
+}
+
+// Lines that come at once, as of a paste, are texts in their order.
+func TestAChatInLinesSendsAPasteInItsOrder(t *testing.T) {
+	s := startServer(t)
+	p := s.openTerminal("chat", "--plain")
+	p.await("Each line goes to the agent")
+	p.enter("/sleep 60000")
+	p.awaitAfter("turn: turn_", "started")
+	var pasted strings.Builder
+	var said []string
+	for i := range 20 {
+		fmt.Fprintf(&pasted, "line %d\n", i)
+		said = append(said, fmt.Sprintf("user: line %d\r\n", i))
+	}
+	if _, err := p.master.WriteString(pasted.String()); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range said {
+		p.await(line)
+	}
+	inOrder(t, p.seen.String(), said...)
 }
 
 func TestAChatInLinesGoesOnWithAThread(t *testing.T) {

@@ -35,6 +35,7 @@ type plainChat struct {
 	ended   map[string]bool // turns that ended while a call was under way
 	pending int             // calls that have no answer yet
 	calls   chan func()     // what is to be done with their answers
+	texts   <-chan struct{} // closed when the last text that was sent has an answer; nil = there was none
 	open    []plainQuestion // of the agent
 	due     <-chan time.Time
 	unsent  string // a text that did not reach its turn: the person is asked about it
@@ -343,7 +344,7 @@ func (p *plainChat) line(line string) error {
 }
 
 func (p *plainChat) start(text string) {
-	p.call("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
+	p.send("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
 		var turn struct {
 			TurnID string `json:"turn_id"`
 		}
@@ -361,7 +362,7 @@ func (p *plainChat) start(text string) {
 }
 
 func (p *plainChat) steer(text string) {
-	p.call("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
+	p.send("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
 		switch {
 		case err == nil:
 		case client.IsKind(err, "turn_not_active"):
@@ -388,12 +389,33 @@ func (p *plainChat) again(answer string) error {
 	return p.say("Start a new turn with this text? y or n\n%s", text)
 }
 
+// send calls a method that takes a text, after the answer of the text before: lines that
+// come at once, as of a paste, reach the agent in their order.
+func (p *plainChat) send(method string, params map[string]any, then func(json.RawMessage, error)) {
+	before, sent := p.texts, make(chan struct{})
+	p.texts = sent
+	p.callAfter(before, sent, method, params, then)
+}
+
 // call calls a method in a goroutine of its own; then runs on the command's.
 func (p *plainChat) call(method string, params map[string]any, then func(json.RawMessage, error)) {
+	p.callAfter(nil, make(chan struct{}), method, params, then)
+}
+
+// callAfter calls a method when before is closed, unless that is nil, and closes done after
+// its answer.
+func (p *plainChat) callAfter(before <-chan struct{}, done chan<- struct{}, method string, params map[string]any, then func(json.RawMessage, error)) {
 	p.pending++
 	key, keyErr := keyOr("")
 	params["idempotency_key"] = key
 	go func() {
+		if before != nil {
+			select {
+			case <-before:
+			case <-p.ctx.Done():
+				return
+			}
+		}
 		ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 		defer cancel()
 		var raw json.RawMessage
@@ -401,6 +423,7 @@ func (p *plainChat) call(method string, params map[string]any, then func(json.Ra
 		if err == nil {
 			err = callRetrying(ctx, p.client, method, params, &raw)
 		}
+		close(done)
 		select {
 		case p.calls <- func() { then(raw, err) }:
 		case <-p.ctx.Done():
