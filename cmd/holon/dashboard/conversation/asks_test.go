@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -223,6 +224,23 @@ func TestWhatDoesNotFitOfAQuestionIsCountedBesideManyAnswers(t *testing.T) {
 	p.keys("a")
 	p.shows("$ one", "│ two", "│ three", "│ four", "in /p", "5 Never")
 	p.hides("more line")
+}
+
+// What a person chooses is shown whole where there is room, with its hidden characters.
+func TestNamesOfAnswersAreShownWhole(t *testing.T) {
+	p := newPage(t, 60, 30).open()
+	p.item("q1", "t1", "pending", permission("Run", object{"options": []object{
+		{"option_id": "a", "name": "Yes, and don't ask again for commands that start with `make -C some/where/far/away`\u202e", "kind": "allow_always"},
+		{"option_id": "b", "name": "No", "kind": "reject_once"},
+	}}))
+	p.keys("<esc>")
+	p.shows("  1 Yes, and don't ask again for commands that start", "    with `make -C some/where/far/away`‹202e›  [y]", "  2 No  [n]")
+	p = newPage(t, 60, 30).open()
+	p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?", "schema": object{
+		"type": "string", "title": "Place\u200b", "description": "two  blanks", "enum": []string{"a", "a\u200b", strings.Repeat("far/", 20)},
+	}})
+	p.keys("<esc>")
+	p.shows("Place‹200b›: two  blanks", "    1 a ", "    2 a‹200b›", "    3 far/far", "      r/far/far/")
 }
 
 // A question that was asked before the server ended may be over when it is back: the open
