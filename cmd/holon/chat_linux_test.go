@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -219,5 +221,23 @@ func TestCtrlCInAChatInterruptsAQueuedTurn(t *testing.T) {
 	}
 	if code := p.exit(); code != exitOK {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// What a chat repeats at its beginning has happened: a line steers no turn that has ended.
+func TestAChatTakesNoTurnOfThePastForOneThatRuns(t *testing.T) {
+	var out buffer
+	p := &plainChat{con: &console{out: &out}, view: timeline.New(&out, timeline.Options{}), active: "turn_2", past: 5}
+	for _, c := range []struct {
+		seq          int64
+		turn, active string
+	}{{4, "turn_1", "turn_2"}, {5, "turn_2", "turn_2"}, {6, "turn_3", "turn_3"}} {
+		e := client.Event{Method: notify.TurnStarted, Seq: c.seq, TurnID: c.turn, Params: []byte(`{"state":"active"}`)}
+		if err := p.take(e); err != nil {
+			t.Fatal(err)
+		}
+		if p.active != c.active {
+			t.Errorf("after %d %q runs, want %q", c.seq, p.active, c.active)
+		}
 	}
 }

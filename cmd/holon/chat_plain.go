@@ -31,6 +31,7 @@ type plainChat struct {
 	input  *lineInput
 
 	active  string          // the turn that runs; "" = none does
+	past    int64           // turns that started up to here had ended already, except active
 	waits   map[string]bool // turns that were started here and have not ended
 	ended   map[string]bool // turns that ended while a call was under way
 	pending int             // calls that have no answer yet
@@ -61,13 +62,13 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
-	after, active, err := beginOf(ctx, c, t.ThreadID)
+	after, past, active, err := beginOf(ctx, c, t.ThreadID)
 	if err != nil {
 		return err
 	}
 	p := &plainChat{
 		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{AskedBelow: true}), input: newLineInput(con),
-		active: active, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
+		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()
 	if err := p.say("%s. Each line goes to the agent. Ctrl-C interrupts the turn, Ctrl-D leaves.", t.name()); err != nil {
@@ -83,8 +84,9 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 }
 
 // beginOf is the seq after which the last turn of the thread began, so that a chat
-// begins with what was said last, and the turn that runs, "" for none.
-func beginOf(ctx context.Context, c *client.Client, threadID string) (after int64, active string, err error) {
+// begins with what was said last, the seq up to which all is known now, and the turn that
+// runs, "" for none.
+func beginOf(ctx context.Context, c *client.Client, threadID string) (after, now int64, active string, err error) {
 	var list struct {
 		Turns []struct {
 			TurnID     string      `json:"turn_id"`
@@ -94,7 +96,7 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after int6
 		LatestSeq int64 `json:"latest_seq"`
 	}
 	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "order": "desc", "limit": 10}, &list); err != nil {
-		return 0, "", err
+		return 0, 0, "", err
 	}
 	after = list.LatestSeq
 	for i, t := range list.Turns {
@@ -112,7 +114,7 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after int6
 	if c.Call(ctx, "holon/status", nil, &status) == nil && after < status.FirstSeq-1 {
 		after = list.LatestSeq
 	}
-	return after, active, nil
+	return after, list.LatestSeq, active, nil
 }
 
 // run continues until the input and all turns that were started here have ended.
@@ -211,6 +213,9 @@ func (p *plainChat) take(e client.Event) error {
 	}
 	switch e.Method {
 	case notify.TurnStarted:
+		if e.Seq <= p.past && e.TurnID != p.active {
+			break // a line would steer a turn that has ended
+		}
 		p.active, p.stopped, p.warned = e.TurnID, false, false
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		p.over(e.TurnID)
