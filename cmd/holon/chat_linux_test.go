@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"regexp"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -52,6 +55,28 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 	if strings.Contains(r.out, "user: perhaps") || strings.Contains(r.out, "user: 2") {
 		t.Errorf("an answer was sent as a text:\n%s", r.out)
 	}
+}
+
+// Lines that come at once, as of a paste, are texts in their order.
+func TestAChatInLinesSendsAPasteInItsOrder(t *testing.T) {
+	s := startServer(t)
+	p := s.openTerminal("chat", "--plain")
+	p.await("Each line goes to the agent")
+	p.enter("/sleep 60000")
+	p.awaitAfter("turn: turn_", "started")
+	var pasted strings.Builder
+	var said []string
+	for i := range 20 {
+		fmt.Fprintf(&pasted, "line %d\n", i)
+		said = append(said, fmt.Sprintf("user: line %d\r\n", i))
+	}
+	if _, err := p.master.WriteString(pasted.String()); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range said {
+		p.await(line)
+	}
+	inOrder(t, p.seen.String(), said...)
 }
 
 func TestAChatInLinesGoesOnWithAThread(t *testing.T) {
@@ -196,5 +221,23 @@ func TestCtrlCInAChatInterruptsAQueuedTurn(t *testing.T) {
 	}
 	if code := p.exit(); code != exitOK {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// What a chat repeats at its beginning has happened: a line steers no turn that has ended.
+func TestAChatTakesNoTurnOfThePastForOneThatRuns(t *testing.T) {
+	var out buffer
+	p := &plainChat{con: &console{out: &out}, view: timeline.New(&out, timeline.Options{}), active: "turn_2", past: 5}
+	for _, c := range []struct {
+		seq          int64
+		turn, active string
+	}{{4, "turn_1", "turn_2"}, {5, "turn_2", "turn_2"}, {6, "turn_3", "turn_3"}} {
+		e := client.Event{Method: notify.TurnStarted, Seq: c.seq, TurnID: c.turn, Params: []byte(`{"state":"active"}`)}
+		if err := p.take(e); err != nil {
+			t.Fatal(err)
+		}
+		if p.active != c.active {
+			t.Errorf("after %d %q runs, want %q", c.seq, p.active, c.active)
+		}
 	}
 }

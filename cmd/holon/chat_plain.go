@@ -31,10 +31,12 @@ type plainChat struct {
 	input  *lineInput
 
 	active  string          // the turn that runs; "" = none does
+	past    int64           // turns that started up to here had ended already, except active
 	waits   map[string]bool // turns that were started here and have not ended
 	ended   map[string]bool // turns that ended while a call was under way
 	pending int             // calls that have no answer yet
 	calls   chan func()     // what is to be done with their answers
+	texts   <-chan struct{} // closed when the last text that was sent has an answer; nil = there was none
 	open    []plainQuestion // of the agent
 	due     <-chan time.Time
 	unsent  string // a text that did not reach its turn: the person is asked about it
@@ -60,13 +62,13 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
-	after, active, err := beginOf(ctx, c, t.ThreadID)
+	after, past, active, err := beginOf(ctx, c, t.ThreadID)
 	if err != nil {
 		return err
 	}
 	p := &plainChat{
 		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{AskedBelow: true}), input: newLineInput(con),
-		active: active, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
+		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()
 	if err := p.say("%s. Each line goes to the agent. Ctrl-C interrupts the turn, Ctrl-D leaves.", t.name()); err != nil {
@@ -82,8 +84,9 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 }
 
 // beginOf is the seq after which the last turn of the thread began, so that a chat
-// begins with what was said last, and the turn that runs, "" for none.
-func beginOf(ctx context.Context, c *client.Client, threadID string) (after int64, active string, err error) {
+// begins with what was said last, the seq up to which all is known now, and the turn that
+// runs, "" for none.
+func beginOf(ctx context.Context, c *client.Client, threadID string) (after, now int64, active string, err error) {
 	var list struct {
 		Turns []struct {
 			TurnID     string      `json:"turn_id"`
@@ -93,7 +96,7 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after int6
 		LatestSeq int64 `json:"latest_seq"`
 	}
 	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "order": "desc", "limit": 10}, &list); err != nil {
-		return 0, "", err
+		return 0, 0, "", err
 	}
 	after = list.LatestSeq
 	for i, t := range list.Turns {
@@ -111,7 +114,7 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after int6
 	if c.Call(ctx, "holon/status", nil, &status) == nil && after < status.FirstSeq-1 {
 		after = list.LatestSeq
 	}
-	return after, active, nil
+	return after, list.LatestSeq, active, nil
 }
 
 // run continues until the input and all turns that were started here have ended.
@@ -210,6 +213,9 @@ func (p *plainChat) take(e client.Event) error {
 	}
 	switch e.Method {
 	case notify.TurnStarted:
+		if e.Seq <= p.past && e.TurnID != p.active {
+			break // a line would steer a turn that has ended
+		}
 		p.active, p.stopped, p.warned = e.TurnID, false, false
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		p.over(e.TurnID)
@@ -343,7 +349,7 @@ func (p *plainChat) line(line string) error {
 }
 
 func (p *plainChat) start(text string) {
-	p.call("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
+	p.send("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
 		var turn struct {
 			TurnID string `json:"turn_id"`
 		}
@@ -361,7 +367,7 @@ func (p *plainChat) start(text string) {
 }
 
 func (p *plainChat) steer(text string) {
-	p.call("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
+	p.send("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
 		switch {
 		case err == nil:
 		case client.IsKind(err, "turn_not_active"):
@@ -388,12 +394,33 @@ func (p *plainChat) again(answer string) error {
 	return p.say("Start a new turn with this text? y or n\n%s", text)
 }
 
+// send calls a method that takes a text, after the answer of the text before: lines that
+// come at once, as of a paste, reach the agent in their order.
+func (p *plainChat) send(method string, params map[string]any, then func(json.RawMessage, error)) {
+	before, sent := p.texts, make(chan struct{})
+	p.texts = sent
+	p.callAfter(before, sent, method, params, then)
+}
+
 // call calls a method in a goroutine of its own; then runs on the command's.
 func (p *plainChat) call(method string, params map[string]any, then func(json.RawMessage, error)) {
+	p.callAfter(nil, make(chan struct{}), method, params, then)
+}
+
+// callAfter calls a method when before is closed, unless that is nil, and closes done after
+// its answer.
+func (p *plainChat) callAfter(before <-chan struct{}, done chan<- struct{}, method string, params map[string]any, then func(json.RawMessage, error)) {
 	p.pending++
 	key, keyErr := keyOr("")
 	params["idempotency_key"] = key
 	go func() {
+		if before != nil {
+			select {
+			case <-before:
+			case <-p.ctx.Done():
+				return
+			}
+		}
 		ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 		defer cancel()
 		var raw json.RawMessage
@@ -401,6 +428,7 @@ func (p *plainChat) call(method string, params map[string]any, then func(json.Ra
 		if err == nil {
 			err = callRetrying(ctx, p.client, method, params, &raw)
 		}
+		close(done)
 		select {
 		case p.calls <- func() { then(raw, err) }:
 		case <-p.ctx.Done():

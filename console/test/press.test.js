@@ -306,3 +306,12 @@ test('a refusal of the former credential does not end the new one', async () => 
   assert.equal(credential(), '')
   assert.equal(locked.value.kind, 'unauthorized')
 })
+
+test('what is chosen in a form has its hidden characters made visible', async () => {
+  const root = place()
+  const schema = { type: 'string', title: 'Pl\u200bace', description: 'a\u202eb', enum: ['a', 'a\u200b'] }
+  render(html`<${Question} item=${{ item_id: 'item_form', created_at: new Date().toISOString(), content: { type: 'question', message: 'Which?', schema } }} />`, root)
+  await drawn()
+  const shown = root.all('label').map(l => l.textContent).join('\n')
+  for (const text of ['Pl‹200b›ace', 'a‹202e›b', 'a‹200b›']) assert.ok(shown.includes(text), shown)
+})

@@ -3,15 +3,20 @@ package mapping
 import (
 	"bytes"
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
 )
 
 // ask takes what a permission request says of its tool call. It may be the
-// first message about the call. For a known call it fills in only what is
-// missing, because some agents phrase the call differently in the question.
+// first message about the call. Of a known call it changes only what is
+// missing, and which files are changed and how, because some agents phrase the
+// call differently in the question.
 // Text is for the person who is asked; it is not output of the tool.
 func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bool {
 	c := l.of(f.text("toolCallId"), true)
@@ -35,11 +40,12 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 	}
 	q.Description = cmp.Or(q.Description, text)
 	in, _ := fieldsOf(asked.input)
-	if q.Description == "" {
+	unsaid := c.unsaid(asked, in, seen)
+	switch {
+	case unsaid != "":
+		q.Description = strings.TrimPrefix(q.Description+"\n"+unsaid, "\n")
+	case q.Description == "":
 		q.Description = in.text("description", "reason", "justification", "explanation")
-	}
-	if q.Description == "" && seen && len(asked.content.changes) == 0 && !within(in, c.input) {
-		q.Description = string(clean(asked.input)) // it asks for something that the call has not said
 	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
 	if c.kind == items.KindCommandExecution {
@@ -53,6 +59,73 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 		}
 	}
 	return whole
+}
+
+// unsaid is what the request says of the input, or the call has said, and no item shows: that
+// of the call has another input, or changes of files in its place. "" = nothing.
+func (c *call) unsaid(asked *call, in fields, seen bool) string {
+	if c.kind == items.KindFileChange && len(c.content.changes) > 0 {
+		all := fields{}
+		said, _ := fieldsOf(c.input)
+		maps.Copy(all, said)
+		maps.Copy(all, in)
+		maps.DeleteFunc(all, func(_ string, v jsontext.Value) bool { return c.content.say(v) })
+		if len(all) == 0 {
+			return ""
+		}
+		raw, _ := json.Marshal(all, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		return string(clean(raw))
+	}
+	if seen && !within(in, c.input) {
+		return string(clean(asked.input))
+	}
+	return ""
+}
+
+// say reports whether the changes have all that a member of the input says: a path, a text
+// before or after, a diff of these. A member that is empty or false says nothing.
+func (b *blocks) say(v jsontext.Value) bool {
+	switch string(v) {
+	case "null", "false", `""`, "{}", "[]":
+		return true
+	}
+	text, ok := textOf(v)
+	if !ok {
+		return false
+	}
+	for _, o := range b.changes {
+		if text == o.Path || text == o.OldPath || text == o.OldText || text == o.NewText {
+			return true
+		}
+	}
+	return b.sayDiff(text)
+}
+
+// sayDiff reports whether a text is a unified diff, all of whose lines the changes have.
+func (b *blocks) sayDiff(text string) bool {
+	var before, after []string
+	for _, o := range b.changes {
+		before, after = append(before, strings.Split(o.OldText, "\n")...), append(after, strings.Split(o.NewText, "\n")...)
+	}
+	hunk := false
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@ "):
+			hunk = true
+		case !hunk:
+			header := slices.ContainsFunc([]string{"Index: ", "=====", "--- ", "+++ "}, func(p string) bool { return strings.HasPrefix(line, p) })
+			if !header {
+				return false
+			}
+		case strings.HasPrefix(line, "+") && slices.Contains(after, line[1:]):
+		case strings.HasPrefix(line, "-") && slices.Contains(before, line[1:]):
+		case strings.HasPrefix(line, " ") && slices.Contains(after, line[1:]):
+		case line == `\ No newline at end of file`:
+		default:
+			return false
+		}
+	}
+	return hunk
 }
 
 // within reports whether all members of asked are in input too.
@@ -75,7 +148,8 @@ func (l *calls) refuse(item string) {
 	}
 }
 
-// fill takes from a request what the call itself has not said.
+// fill takes from a request what the call itself has not said, and the files and changes that
+// are other ones.
 func (c *call) fill(asked *call) {
 	set := func(to *string, v string) {
 		if *to == "" {
@@ -90,10 +164,11 @@ func (c *call) fill(asked *call) {
 		c.input = asked.input
 		set(&c.cwd, asked.cwd)
 	}
-	if len(c.locations) == 0 {
-		c.locations = asked.locations
-	}
-	if len(c.content.changes) == 0 {
+	// A person decides about the files and changes of the request.
+	c.locations = slices.Concat(slices.DeleteFunc(asked.locations, func(l items.Location) bool {
+		return slices.ContainsFunc(c.locations, func(o items.Location) bool { return o.Path == l.Path })
+	}), c.locations)
+	if slices.ContainsFunc(asked.content.changes, func(o items.Change) bool { return !slices.Contains(c.content.changes, o) }) {
 		c.content.changes, c.content.diffs, c.content.patched = asked.content.changes, asked.content.diffs, asked.content.patched
 	}
 	if len(c.content.rest) == 0 {

@@ -274,6 +274,54 @@ var callRows = []row{
 		},
 	},
 	{
+		name: "a permission for another change than the call has said shows that change",
+		steps: []string{
+			`{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":[{"type":"diff","path":"/p/a","oldText":"1","newText":"2"},{"type":"diff","path":"/p/b","oldText":"1","newText":"2"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"e","title":"Edit","content":[{"type":"diff","path":"/p/a","oldText":"1","newText":"2"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"e","title":"Edit","content":[{"type":"diff","path":"/p/a","oldText":"1","newText":"evil"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`{"sessionUpdate":"tool_call","toolCallId":"r","title":"Read","kind":"read","locations":[{"path":"/p/a","line":3}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"r","title":"Read","locations":[{"path":"/etc/b"},{"path":"/p/a"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+		want: []string{
+			`create 1  {"type":"file_change","tool_call_id":"e","title":"Edit","changes":[{"path":"/p/a","operation":"modify","old_text":"1","new_text":"2"},{"path":"/p/b","operation":"modify","old_text":"1","new_text":"2"}]}`,
+			`ask {"type":"permission_request","title":"Edit","subject":{"type":"file_change","item_id":"1"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`update 1  {"type":"file_change","tool_call_id":"e","title":"Edit","changes":[{"path":"/p/a","operation":"modify","old_text":"1","new_text":"evil"}]}`,
+			`ask {"type":"permission_request","title":"Edit","subject":{"type":"file_change","item_id":"1"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`create 2  {"type":"tool_call","tool_call_id":"r","title":"Read","kind":"read","output":"","locations":[{"path":"/p/a","line":3}]}`,
+			`update 2  {"type":"tool_call","tool_call_id":"r","title":"Read","kind":"read","output":"","locations":[{"path":"/etc/b"},{"path":"/p/a","line":3}]}`,
+			`ask {"type":"permission_request","title":"Read","subject":{"type":"tool_call","item_id":"2"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+	},
+	{
+		name: "a permission for a change says what the input has besides",
+		steps: []string{
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"e","title":"Edit","kind":"edit","rawInput":{"file_path":"/p/a","old_string":"1","new_string":"2","replace_all":true},"content":[{"type":"diff","path":"/p/a","oldText":"1","newText":"2"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"f","title":"Edit","kind":"edit","rawInput":{"filepath":"/p/a","force":false,"diff":"Index: /p/a\n=========\n--- /p/a\n+++ /p/a\n@@ -1,2 +1,2 @@\n 0\n-1\n+2\n"},"content":[{"type":"diff","path":"/p/a","oldText":"0\n1\n","newText":"0\n2\n"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"g","title":"Edit","kind":"edit","rawInput":{"path":"/p/a","mode":"0777","diff":"--- a\n+++ a\n@@ -1 +1 @@\n-1\n+3\n"},"content":[{"type":"content","content":{"type":"text","text":"All is well."}},{"type":"diff","path":"/p/a","oldText":"1","newText":"2"}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+		want: []string{
+			`create 1  {"type":"file_change","tool_call_id":"e","title":"Edit","changes":[{"path":"/p/a","operation":"modify","old_text":"1","new_text":"2"}]}`,
+			`ask {"type":"permission_request","title":"Edit","description":"{\"replace_all\":true}","subject":{"type":"file_change","item_id":"1"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`create 2  {"type":"file_change","tool_call_id":"f","title":"Edit","changes":[{"path":"/p/a","operation":"modify","old_text":"0\n1\n","new_text":"0\n2\n"}]}`,
+			`ask {"type":"permission_request","title":"Edit","subject":{"type":"file_change","item_id":"2"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`create 3  {"type":"file_change","tool_call_id":"g","title":"Edit","changes":[{"path":"/p/a","operation":"modify","old_text":"1","new_text":"2"}]}`,
+			`ask {"type":"permission_request","title":"Edit","description":"All is well.\n{\"diff\":\"--- a\\n+++ a\\n@@ -1 +1 @@\\n-1\\n+3\\n\",\"mode\":\"0777\"}","subject":{"type":"file_change","item_id":"3"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+	},
+	{
+		name: "a permission with a text says all the same that it has another input than the call",
+		steps: []string{
+			`{"sessionUpdate":"tool_call","toolCallId":"d","title":"db","kind":"other","rawInput":{"sql":"SELECT 1"}}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"d","title":"db","rawInput":{"sql":"DROP"},"content":[{"type":"content","content":{"type":"text","text":"Look."}}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"d","title":"db","rawInput":{"sql":"DROP","description":"Look."}},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+		want: []string{
+			`create 1  {"type":"tool_call","tool_call_id":"d","title":"db","kind":"other","input":{"sql":"SELECT 1"},"output":""}`,
+			`ask {"type":"permission_request","title":"db","description":"Look.\n{\"sql\":\"DROP\"}","subject":{"type":"tool_call","item_id":"1"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+			`ask {"type":"permission_request","title":"db","description":"{\"sql\":\"DROP\",\"description\":\"Look.\"}","subject":{"type":"tool_call","item_id":"1"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
+		},
+	},
+	{
 		name: "a refused call ends declined, also if the agent says no more of it",
 		steps: []string{
 			`permission {"sessionId":"s","options":[{"optionId":"cancel","name":"Reject","kind":"reject_once"}],"toolCall":{"toolCallId":"a","title":"x","kind":"execute"}}`,

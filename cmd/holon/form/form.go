@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/question"
 )
 
 // Form is a question whose schema can be answered field by field: one simple value,
@@ -160,14 +160,14 @@ func (f *Form) Prompt() string {
 	next := f.Next()
 	var b strings.Builder
 	if next.Title != "" {
-		b.WriteString("  " + timeline.OneLine(next.Title))
+		b.WriteString("  " + question.OneLine(next.Title))
 		if next.Description != "" {
-			b.WriteString(": " + timeline.OneLine(next.Description))
+			b.WriteString(": " + question.OneLine(next.Description))
 		}
 		b.WriteString("\n")
 	}
 	for i, c := range next.Choices {
-		fmt.Fprintf(&b, "  %d) %s\n", i+1, timeline.OneLine(c.Title))
+		fmt.Fprintf(&b, "  %d) %s\n", i+1, question.OneLine(c.Title))
 	}
 	fmt.Fprintf(&b, "  answer (%s): ", next.How())
 	return b.String()
@@ -188,7 +188,7 @@ func (f Field) How() string {
 	}
 	switch {
 	case f.standard != "":
-		how += ", Enter for " + timeline.OneLine(Plain(f.standard))
+		how += ", Enter for " + question.OneLine(Plain(f.standard))
 	case !f.required:
 		how += ", Enter to leave it out"
 	}

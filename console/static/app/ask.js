@@ -10,7 +10,7 @@ import { link } from './markdown.js'
 import { fieldsOf, answerOf, begin, secret } from './form.js'
 import { forget, keepFields, keptFields } from './drafts.js'
 import { Since } from './parts.js'
-import { clean, literal, oneLine, words as says } from './text.js'
+import { literal, words as says } from './text.js'
 
 // deadFor is how long the answers of a new or changed question do nothing: a click or a key
 // that was meant for something else must not answer it.
@@ -153,12 +153,12 @@ function useTyped({ schema }, form, name) {
 }
 
 function Field({ f, id, value, set }) {
-  const title = html`${clean(f.title) || 'Answer'}${f.needed ? '' : html` <span class="quiet">(optional)</span>`}`
-  const about = f.description && html`<span class="quiet" id=${id + '-about'}>${clean(f.description)}</span>`
+  const title = html`${literal(f.title) || 'Answer'}${f.needed ? '' : html` <span class="quiet">(optional)</span>`}`
+  const about = f.description && html`<span class="quiet" id=${id + '-about'}>${literal(f.description)}</span>`
   const described = f.description ? id + '-about' : undefined
   if (f.choices.length) {
     return html`<label>${title}<select value=${value} aria-describedby=${described} onChange=${e => set(e.target.value)}>
-      <option value="">${f.needed ? 'choose …' : 'none'}</option>${f.choices.map((c, i) => html`<option value=${String(i)}>${oneLine(c.title)}</option>`)}</select>${about}</label>`
+      <option value="">${f.needed ? 'choose …' : 'none'}</option>${f.choices.map((c, i) => html`<option value=${String(i)}>${literal(c.title)}</option>`)}</select>${about}</label>`
   }
   if (f.type === 'boolean') return html`<label class="check"><input type="checkbox" checked=${value === 'true'} aria-describedby=${described} onChange=${e => set(String(e.target.checked))} /> ${title} ${about}</label>`
   return html`<label>${title}<input type="text" value=${value} aria-describedby=${described} onInput=${e => set(e.target.value)} />${about}</label>`

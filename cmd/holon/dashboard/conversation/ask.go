@@ -161,11 +161,11 @@ func (a *Ask) Paste(text string) (fits bool) {
 func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, height int) (lines []string, x, y int) {
 	p := &painter{styles: styles, width: width, now: now, cwd: screen.OneLine(cwd)}
 	how := answering{focused: true, dead: a.dead(now), line: &a.line}
-	answers, x, y := p.answersIn(a.q, how, height-1)
+	lines = p.about(a.q, cwd)
+	answers, x, y := p.answersIn(a.q, how, height-min(len(lines), 3)) // its subject is more than long names
 	if over := len(answers) - (height - 1); over > 0 && a.Typed() {
 		answers, y = answers[over:], y-over // the line in which one types
 	}
-	lines = p.about(a.q, cwd)
 	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
 		a.q.see(0, room-1, len(lines))
 		more := wording.More(len(lines)-room+1) + ", Enter opens the thread"

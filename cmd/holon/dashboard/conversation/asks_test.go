@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,6 +204,43 @@ func TestAllOfALongChangeCanBeReadBeforeTheAnswer(t *testing.T) {
 		p.keys("<pgdown>")
 	}
 	p.shows("+ the last one", "3 Reject  [n]")
+}
+
+// Beside many answers there is no room for a row that counts what is hidden: the line above
+// the question does.
+func TestWhatDoesNotFitOfAQuestionIsCountedBesideManyAnswers(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	options := []object{{"option_id": "once", "name": "Yes", "kind": "allow_once"}}
+	for _, id := range []string{"a", "b"} {
+		options = append(options, object{"option_id": id, "name": id, "kind": "allow_" + id})
+	}
+	options = append(options, object{"option_id": "no", "name": "No", "kind": "reject_once"}, object{"option_id": "never", "name": "Never", "kind": "reject_odd"})
+	p.item("q1", "t1", "pending", permission("Run", object{
+		"subject": object{"type": "command", "command": "one\ntwo\nthree\nfour", "cwd": "/p"}, "options": options,
+	}))
+	p.keys("<esc>")
+	p.shows("$ one", "… 4 more lines: a answers ─", "5 Never")
+	p.hides("│ two")
+	p.keys("a")
+	p.shows("$ one", "│ two", "│ three", "│ four", "in /p", "5 Never")
+	p.hides("more line")
+}
+
+// What a person chooses is shown whole where there is room, with its hidden characters.
+func TestNamesOfAnswersAreShownWhole(t *testing.T) {
+	p := newPage(t, 60, 30).open()
+	p.item("q1", "t1", "pending", permission("Run", object{"options": []object{
+		{"option_id": "a", "name": "Yes, and don't ask again for commands that start with `make -C some/where/far/away`\u202e", "kind": "allow_always"},
+		{"option_id": "b", "name": "No", "kind": "reject_once"},
+	}}))
+	p.keys("<esc>")
+	p.shows("  1 Yes, and don't ask again for commands that start", "    with `make -C some/where/far/away`‹202e›  [y]", "  2 No  [n]")
+	p = newPage(t, 60, 30).open()
+	p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?", "schema": object{
+		"type": "string", "title": "Place\u200b", "description": "two  blanks", "enum": []string{"a", "a\u200b", strings.Repeat("far/", 20)},
+	}})
+	p.keys("<esc>")
+	p.shows("Place‹200b›: two  blanks", "    1 a ", "    2 a‹200b›", "    3 far/far", "      r/far/far/")
 }
 
 // A question that was asked before the server ended may be over when it is back: the open

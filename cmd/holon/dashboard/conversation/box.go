@@ -107,6 +107,9 @@ func (d drawing) questionRule(p *painter, hidden int) string {
 		how = " Esc a answers ─"
 	}
 	switch {
+	case d.m.focus != onQuestion && hidden > 0:
+		more := " " + wording.More(hidden)
+		how = screen.Widest(p.width-screen.Width(text), more+":"+how, more+" ─")
 	case d.m.focus != onQuestion:
 	case d.m.asks.left != nil:
 		how = " Esc leaves ─"

@@ -113,14 +113,20 @@ func (p *painter) answers(q *question, how answering, widens func(kind string) s
 		if longer := wording.Longer(option.Kind); widens == nil && longer != "" {
 			key = " (" + longer + ")" + key
 		}
-		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.Clean(wording.OneLine(option.Name))), p.width-len(key)) + key
-		switch {
-		case how.dead:
-			line = s.Dim.Paint(line)
-		case sign != "  ":
-			line = s.Strong.Paint(line)
+		rows := p.numbered(sign, i+1, option.Name, p.width-len(key))
+		if widens == nil { // there is little room
+			rows = []string{screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, visible(option.Name)), p.width-len(key))}
 		}
-		out = append(out, line)
+		rows[len(rows)-1] += key
+		for _, row := range rows {
+			switch {
+			case how.dead:
+				row = s.Dim.Paint(row)
+			case sign != "  ":
+				row = s.Strong.Paint(row)
+			}
+			out = append(out, row)
+		}
 		if widens == nil || widens(option.Kind) == "" {
 			continue
 		}
@@ -130,6 +136,19 @@ func (p *painter) answers(q *question, how answering, widens func(kind string) s
 	}
 	return out, -1, 0
 }
+
+// numbered is the name of an option or a choice in rows of at most width columns.
+func (p *painter) numbered(sign string, n int, name string, width int) (rows []string) {
+	head := fmt.Sprintf("%s%d ", sign, n)
+	for _, row := range unjoined(visible(name), max(10, width-screen.Width(head))) {
+		rows = append(rows, head+row)
+		head = strings.Repeat(" ", screen.Width(head))
+	}
+	return rows
+}
+
+// visible is a text of the agent that a person decides by, in one line.
+func visible(text string) string { return screen.Clean(wording.OneLine(text)) }
 
 // typedAnswer draws the field that is asked and the line in which it is typed.
 func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int) {
@@ -146,9 +165,9 @@ func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int
 	} else if q.form != nil && !q.form.Done() {
 		f := q.form.Next()
 		given, of := q.form.Progress()
-		title := screen.OneLine(f.Title)
+		title := visible(f.Title)
 		if f.Description != "" {
-			title += ": " + screen.OneLine(f.Description)
+			title += ": " + visible(f.Description)
 		}
 		if of > 1 {
 			title = strings.TrimSpace(fmt.Sprintf("(%d of %d) %s", given+1, of, title))
@@ -157,7 +176,7 @@ func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int
 			out = append(out, indent(screen.Wrap(title, p.text()))...)
 		}
 		for i, c := range f.Choices {
-			out = append(out, screen.Fit(fmt.Sprintf("    %d %s", i+1, screen.OneLine(c.Title)), p.width))
+			out = append(out, p.numbered("    ", i+1, c.Title, p.width)...)
 		}
 		how = f.How()
 	}
