@@ -3,11 +3,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -163,5 +165,43 @@ func TestDrainOfAPausedRuntimeKeepsThePause(t *testing.T) {
 		h.resume()
 		h.ended(q.TurnID)
 		h.change("a", threads.VerbClose)
+	})
+}
+
+// A stop that does not wait kills the agents. How they end then, and what they still say, is
+// not theirs: the next server decides about each turn as after a kill.
+func TestWhatAgentsSayOnceTheirTurnsWereLeftChangesNothing(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("d", "deaf")
+		h.startWith(turns.Start{ThreadID: "d", Retry: &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 2, BackoffSeconds: 1}})
+		h.thread("e", "deaf")
+		c, other := h.next(h.deaf), h.start("e")
+		ends := h.next(h.deaf)
+		cut := h.drainBegins()
+		h.engine.Leave()
+		h.engine.Leave() // once more does no harm
+		for _, c := range []*call{c, ends} {
+			_ = c.Emit(bg, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewAgentMessage("too late")})
+			c.end(turns.Failed)
+		}
+		synctest.Wait()
+		h.restart()
+		cut()
+		if e := h.ended(other.TurnID); e.Method != notify.TurnInterrupted || e.Reason != turns.ServerRestarted {
+			t.Errorf("ended: %s", e)
+		}
+		c = h.next(h.deaf)
+		if c.Attempt != 2 {
+			t.Errorf("it is attempt %d", c.Attempt)
+		}
+		c.end(turns.Completed)
+		if e := h.ended(c.TurnID); e.Method != notify.TurnCompleted {
+			t.Errorf("ended: %s", e)
+		}
+		for _, e := range h.seen {
+			if strings.Contains(string(e.raw), "too late") {
+				t.Errorf("kept: %s", e)
+			}
+		}
 	})
 }

@@ -99,12 +99,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	inboxes.Go(func() { e.reviews.run(ctx) })
 	e.pause.resumeOnTime(ctx)
 	inboxes.Wait()
-	intakes := e.owners.close()
+	e.Leave() // actors first: what cancelled agents return then does not end a turn
 	e.workers.claims.close()
-	// Actors first: what cancelled agents return then does not end a turn.
-	for _, in := range intakes {
-		in.stop()
-	}
 	e.owners.wait() // each says why its agent is let go
 	e.agentCancel(errAbandoned)
 	stopped := make(chan struct{})
@@ -117,6 +113,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.services.stop()
 	return nil
+}
+
+// Leave leaves all turns to the next server, which decides about them as after a kill:
+// what agents say from now on, and how they end, changes nothing. Commands are refused.
+// It does not wait, may be called at any time, and is for a stop that does not wait either;
+// Run does it at its end.
+func (e *Engine) Leave() {
+	for _, in := range e.owners.close() {
+		in.stop()
+	}
 }
 
 // wake makes a thread's actor check whether a turn can start. The gate calls it

@@ -111,14 +111,15 @@ func (o *owners) count() int {
 }
 
 // close refuses new actors and returns the intakes of those that run. The caller
-// stops these.
+// stops these; a later call returns none.
 func (o *owners) close() []*intake {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.closed {
-		o.closed = true
-		close(o.ended)
+	if o.closed {
+		return nil
 	}
+	o.closed = true
+	close(o.ended)
 	list := make([]*intake, 0, len(o.loops))
 	for _, l := range o.loops {
 		list = append(list, l.in)

@@ -197,3 +197,51 @@ func TestSecondSIGTERMExitsAtOnce(t *testing.T) {
 	s.stop(t)
 	p.doctor(t)
 }
+
+// A second signal kills the agents; their turns are neither failed nor lost by it: the next
+// start retries those with a policy, and lists the others.
+func TestSecondSIGTERMLeavesTurnsOfCommandsToTheNextStart(t *testing.T) {
+	t.Parallel()
+	p := newTestbed(t)
+	file := filepath.Join(p.root, "c.toml")
+	config := "[agents.works]\nkind = \"exec\"\ncommand = [\"sleep\", \"600\"]\n" +
+		"[agents.works-again]\nkind = \"exec\"\ncommand = [\"sleep\", \"600\"]\non_crash = \"retry\"\nmax_attempts = 2\nbackoff_seconds = 600\n"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--config", file, "--drain-seconds", "60"}
+	s := p.start(t, flags...)
+	turnIDs := map[string][]string{}
+	for n := range 6 {
+		for _, agent := range []string{"works", "works-again"} {
+			thread := fmt.Sprint(agent, n)
+			s.must(t, "thread/start", object{"thread_id": thread, "agent": agent, "cwd": s.root})
+			turnIDs[agent] = append(turnIDs[agent], s.must(t, "turn/start", turn(thread, "go")).TurnID)
+		}
+	}
+	for range 2 {
+		if err := s.signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := becomes(s, http.StatusServiceUnavailable); err != nil {
+			break // it has ended, or ends
+		}
+	}
+	if !s.wait(20 * time.Second) {
+		t.Fatal("the server still runs after a second SIGTERM")
+	}
+	s = p.start(t, flags...)
+	for _, id := range turnIDs["works"] {
+		if row := s.turnOf(t, id); row.State != "interrupted" || row.Reason != "server restarted" {
+			t.Errorf("without a policy: %+v", row)
+		}
+		s.listed(t, id)
+	}
+	for _, id := range turnIDs["works-again"] {
+		if row := s.turnOf(t, id); row.State != "active" {
+			t.Errorf("with a policy: %+v", row)
+		}
+	}
+	s.stop(t)
+	p.doctor(t)
+}

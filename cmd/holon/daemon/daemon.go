@@ -157,11 +157,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		return &UsageError{err}
 	}
 	d.turns = newTurnMetrics(d.agents.list)
-	if o.OnAgents != nil {
-		o.OnAgents(d.agents.kill)
-	}
 	if d.engine, err = engine.New(d.engineConfig(), d.store, d.store.View(), d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
+	}
+	if o.OnAgents != nil {
+		o.OnAgents(d.kill)
 	}
 
 	if d.hooks, err = d.newHooks(); err != nil {
@@ -181,6 +181,12 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, <-storeDone)
 	}()
 	return d.serve(ctx, observed)
+}
+
+// kill ends the processes of all agents. How they end then is no end of their turns.
+func (d *daemon) kill() {
+	d.engine.Leave()
+	d.agents.kill()
 }
 
 func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
