@@ -67,8 +67,14 @@ func TestALimitedTokenIsToldOfItsThreads(t *testing.T) {
 	phone := s.holding("phone", "--role=read", "--thread=one")
 	s.stop()
 	s.start()
+	if r := phone.types("", "status"); r.code != exitFailed || !strings.Contains(r.out, "\n1 turn ended with the restart at ") || !strings.Contains(r.err, "holon/status is not about one") {
+		t.Errorf("the status: %+v", r)
+	}
 	phone.fails(exitFailed, "", []string{"retry", "--interrupted"}, "not retried", "1 turn was not retried")
 	contains(t, phone.must("", "status", "--dismiss").out, "Dismissed: 1 turn ended")
+	if r := phone.types("", "status"); r.out != "" {
+		t.Errorf("the status after the dismissal: %+v", r)
+	}
 	contains(t, phone.must("", "retry", "--interrupted").out, "No turn has ended")
 	contains(t, s.want("status"), "\n2 turns ended with the restart at ")
 }

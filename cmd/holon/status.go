@@ -65,6 +65,11 @@ the console.
 			defer c.Close()
 			var raw json.RawMessage
 			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
+				if format == "text" && outside(err) { // a limited token is told of its threads all the same
+					if err := printLost(cmd.Context(), &g.console, c); err != nil {
+						return err
+					}
+				}
 				return err
 			}
 			if format != "text" {
