@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/testagents/acptest"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -309,6 +310,33 @@ func TestStop(t *testing.T) {
 				s.t.Errorf("the server ended with %v", s.process.cmd.ProcessState)
 			}
 		},
+		"--now leaves it to the next start what becomes of turns whose processes it kills": func(s stopBed) {
+			s.environ = []string{"HOLON_DRAIN_SECONDS=60"}
+			s.stops()
+			s.up()
+			lost := map[string]string{}
+			for _, agent := range []string{"sleeps", "tries", "speaks"} {
+				lost[agent] = s.begin(agent, agent, "wait")
+				s.becomes(lost[agent], runs)
+			}
+			s.stops("--now")
+			s.up()
+			if t := s.turn(lost["tries"]); t.State != turns.Active || t.Attempt != 2 {
+				s.t.Errorf("the turn with a policy: %+v", t)
+			}
+			var ended struct {
+				Turns []*turns.Turn `json:"turns"`
+			}
+			s.call("turn/list", map[string]any{"ended_by": turns.EndedByRestart}, &ended)
+			if len(ended.Turns) != 2 {
+				s.t.Errorf("%d turns are listed as ended by the restart", len(ended.Turns))
+			}
+			for _, agent := range []string{"sleeps", "speaks"} {
+				if t := s.turn(lost[agent]); t.State != turns.Interrupted || t.Reason != turns.ServerRestarted {
+					s.t.Errorf("the turn of %s: %+v", agent, t)
+				}
+			}
+		},
 		"a second stop does not cut the drain of the first": func(s stopBed) {
 			s.environ = []string{"HOLON_DRAIN_SECONDS=60"}
 			s.stops()
@@ -366,7 +394,17 @@ func TestStop(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := stopBed{serveConfig(t, binary, `
+			s := stopBed{serveConfig(t, binary, fmt.Sprintf(`
+[agents.speaks]
+kind = "acp"
+command = [%q, "good"]
+[agents.sleeps]
+kind = "exec"
+command = ["sleep", "3600"]
+[agents.tries]
+kind = "exec"
+command = ["sleep", "3600"]
+on_crash = "retry"
 [agents.echo]
 kind = "echo"
 [agents.later]
@@ -377,7 +415,7 @@ backoff_seconds = 3600
 kind = "worker"
 [agents.leased]
 kind = "worker"
-`, "HOLON_DRAIN_SECONDS=0.1")}
+`, acptest.Build(t, acptest.BadAgent)), "HOLON_DRAIN_SECONDS=0.1")}
 			test(s)
 		})
 	}
