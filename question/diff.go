@@ -83,8 +83,8 @@ type Diff struct {
 	Lines          []Line // Added, Removed, Same, Gap and Note
 }
 
-// Compare finds the lines that differ, with some equal ones around them. Hidden characters
-// are visible in them; the carriage return is not shown if all lines of both texts end with
+// Compare finds the lines that differ, with some equal ones around them. Hidden characters,
+// and blanks at the end of a changed line, are visible in them; the carriage return is not shown if all lines of both texts end with
 // one.
 func Compare(before, after string) Diff {
 	crlf := onlyCRLF(before) && onlyCRLF(after)
@@ -113,8 +113,12 @@ func Compare(before, after string) Diff {
 		}
 	}
 	d.Lines = squeeze(all)
-	for i := range d.Lines {
-		d.Lines[i].Text = sanitize.Literal(d.Lines[i].Text)
+	for i, l := range d.Lines {
+		text := sanitize.Literal(l.Text)
+		if l.Kind == Added || l.Kind == Removed {
+			text = blanksAtEnd(text)
+		}
+		d.Lines[i].Text = text
 	}
 	if had, has := strings.HasSuffix(before, "\n"), strings.HasSuffix(after, "\n"); had != has && before != "" && after != "" {
 		note := "The line feed at the end is removed."
@@ -124,6 +128,12 @@ func Compare(before, after string) Diff {
 		d.Lines = append(d.Lines, Line{Note, note})
 	}
 	return d
+}
+
+// blanksAtEnd makes blanks at the end of a line visible: they may be all that changes.
+func blanksAtEnd(line string) string {
+	end := len(strings.TrimRight(line, " \t"))
+	return line[:end] + strings.NewReplacer(" ", "␠", "\t", "␉").Replace(line[end:])
 }
 
 // onlyCRLF reports whether every line feed of a text follows a carriage return.

@@ -52,7 +52,7 @@ func dismissLost(c *caller) error {
 	}
 	says := lost.Says(time.Now())
 	if says == "" {
-		return c.printOwn(`{"dismissed":0}`, "Nothing to dismiss: no turn has ended with a restart since you last dismissed some, or somebody has gone on with them.")
+		return c.printOwn(`{"dismissed":0}`, restarts.None)
 	}
 	method, params := lost.Dismissal(consumer)
 	if err := callRetrying(c.ctx, c.client, method, params, new(jsontext.Value)); err != nil && !restarts.Known(err) {
@@ -94,7 +94,7 @@ func retryInterrupted(c *caller, flags changeFlags) error {
 	}
 	done := retriedTurns{Retried: []jsontext.Value{}, Refused: []refusedTurn{}, Left: []string{}}
 	if len(lost.Turns) == 0 && c.format == "text" {
-		return c.printText("No turn has ended with a restart that nobody has gone on with.\n", nil)
+		return c.printText(restarts.None+"\n", nil)
 	}
 	subjects := make(map[string]subject, len(lost.Turns))
 	text := ""

@@ -37,7 +37,7 @@ func TestWhatARestartEndedIsCountedRetriedAndDismissed(t *testing.T) {
 	s.start()
 	contains(t, s.want("status", "--dismiss"), "Dismissed: 2 turns ended with the restart at ")
 	nothing("after the dismissal")
-	contains(t, s.want("status", "--dismiss"), "Nothing to dismiss")
+	contains(t, s.want("status", "--dismiss"), "No turn has ended")
 	for _, args := range [][]string{{"status", "--dismiss"}, {"retry", "--interrupted"}} {
 		if got := oneObject(t, s.want(append(args, "-o", "json")...)); got["dismissed"] != 0.0 && len(got["retried"].([]any)) != 0 {
 			t.Errorf("%v: %v", args, got)

@@ -103,9 +103,14 @@ func (b *blocks) say(v jsontext.Value) bool {
 
 // sayDiff reports whether a text is a unified diff, all of whose lines the changes have.
 func (b *blocks) sayDiff(text string) bool {
-	var before, after []string
+	before, after := map[string]bool{}, map[string]bool{}
 	for _, o := range b.changes {
-		before, after = append(before, strings.Split(o.OldText, "\n")...), append(after, strings.Split(o.NewText, "\n")...)
+		for line := range strings.SplitSeq(o.OldText, "\n") {
+			before[line] = true
+		}
+		for line := range strings.SplitSeq(o.NewText, "\n") {
+			after[line] = true
+		}
 	}
 	hunk := false
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
@@ -117,9 +122,9 @@ func (b *blocks) sayDiff(text string) bool {
 			if !header {
 				return false
 			}
-		case strings.HasPrefix(line, "+") && slices.Contains(after, line[1:]):
-		case strings.HasPrefix(line, "-") && slices.Contains(before, line[1:]):
-		case strings.HasPrefix(line, " ") && slices.Contains(after, line[1:]):
+		case strings.HasPrefix(line, "+") && after[line[1:]]:
+		case strings.HasPrefix(line, "-") && before[line[1:]]:
+		case strings.HasPrefix(line, " ") && after[line[1:]]:
 		case line == `\ No newline at end of file`:
 		default:
 			return false

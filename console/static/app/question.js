@@ -210,10 +210,17 @@ export function compare(before, after) {
   if (head < endA || head < endB) {
     all = [...a.slice(Math.max(0, head - context), head).map(same), ...script(a.slice(head, endA), b.slice(head, endB)), ...a.slice(endA, endA + context).map(same)]
   }
-  const lines = squeeze(all).map(l => ({ kind: l.kind, text: literal(l.text) }))
+  const lines = squeeze(all).map(l => ({ kind: l.kind, text: ['added', 'removed'].includes(l.kind) ? blanksAtEnd(literal(l.text)) : literal(l.text) }))
   const had = before.endsWith('\n'), has = after.endsWith('\n')
   if (had !== has && before && after) lines.push({ kind: 'note', text: has ? 'A line feed is added at the end.' : 'The line feed at the end is removed.' })
   return { added: all.filter(l => l.kind === 'added').length, removed: all.filter(l => l.kind === 'removed').length, lines }
+}
+
+// blanksAtEnd makes blanks at the end of a line visible: they may be all that changes.
+function blanksAtEnd(line) {
+  let end = line.length
+  while (line[end - 1] === ' ' || line[end - 1] === '\t') end--
+  return line.slice(0, end) + line.slice(end).replaceAll(' ', '␠').replaceAll('\t', '␉')
 }
 
 const same = text => ({ kind: 'same', text })

@@ -25,7 +25,7 @@ func (l Lost) line(now time.Time, width int) string {
 func (l Lost) command(now time.Time, key string) (*screen.Sure, []screen.Action) {
 	switch {
 	case len(l.Turns) == 0:
-		return nil, say("No turn has ended with a restart that nobody has gone on with.")
+		return nil, say(restarts.None)
 	case key == "D":
 		return nil, []screen.Action{screen.DismissLost{Lost: l.Lost}}
 	}
