@@ -3,11 +3,9 @@ package mapping
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
@@ -21,7 +19,7 @@ import (
 func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bool {
 	c := l.of(f.text("toolCallId"), true)
 	seen := c.kind != ""
-	asked := &call{id: c.id, status: items.StatusInProgress}
+	asked := &call{id: c.id, status: items.StatusInProgress, toolKind: c.toolKind}
 	whole := l.merge(asked, f)
 	text := asked.content.text
 	asked.content.text, asked.content.texts = "", 0
@@ -38,15 +36,6 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 			q.Title = c.titled()
 		}
 	}
-	q.Description = cmp.Or(q.Description, text)
-	in, _ := fieldsOf(asked.input)
-	unsaid := c.unsaid(asked, in, seen)
-	switch {
-	case unsaid != "":
-		q.Description = strings.TrimPrefix(q.Description+"\n"+unsaid, "\n")
-	case q.Description == "":
-		q.Description = in.text("description", "reason", "justification", "explanation")
-	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
 	if c.kind == items.KindCommandExecution {
 		q.Subject.Type = "command"
@@ -58,90 +47,44 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 			q.Subject.Command = c.asCommand(l.cwd).(items.CommandExecution).Command
 		}
 	}
+	q.Description = cmp.Or(q.Description, text)
+	var rest jsontext.Value // of the input
+	if c.kind == items.KindFileChange && len(c.content.changes) > 0 {
+		rest = besides(c.content.changes, c.input, asked.input)
+	} else if seen {
+		rest = other(asked.input, c.input, q.Subject)
+	}
+	if rest != nil {
+		q.Description = strings.TrimPrefix(q.Description+"\n"+string(clean(rest)), "\n")
+	} else if in, _ := fieldsOf(asked.input); q.Description == "" {
+		q.Description = in.text("description", "reason", "justification", "explanation")
+	}
 	return whole
 }
 
-// unsaid is what the request says of the input, or the call has said, and no item shows: that
-// of the call has another input, or changes of files in its place. "" = nothing.
-func (c *call) unsaid(asked *call, in fields, seen bool) string {
-	if c.kind == items.KindFileChange && len(c.content.changes) > 0 {
-		all := fields{}
-		said, _ := fieldsOf(c.input)
-		maps.Copy(all, said)
-		maps.Copy(all, in)
-		maps.DeleteFunc(all, func(_ string, v jsontext.Value) bool { return c.content.say(v) })
-		if len(all) == 0 {
-			return ""
+// other is the input of a request if it is another one than that of the call, which its item
+// shows; nil = it is not, or the subject has all that is other in it.
+func other(asked, called jsontext.Value, s items.Subject) jsontext.Value {
+	if !present(asked) || bytes.Equal(asked, called) {
+		return nil
+	}
+	members, err := fieldsOf(asked)
+	if err != nil {
+		if text, ok := textOf(asked); ok && text != "" && text == s.Command {
+			return nil
 		}
-		raw, _ := json.Marshal(all, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-		return string(clean(raw))
+		return asked
 	}
-	if seen && !within(in, c.input) {
-		return string(clean(asked.input))
-	}
-	return ""
-}
-
-// say reports whether the changes have all that a member of the input says: a path, a text
-// before or after, a diff of these. A member that is empty or false says nothing.
-func (b *blocks) say(v jsontext.Value) bool {
-	switch string(v) {
-	case "null", "false", `""`, "{}", "[]":
-		return true
-	}
-	text, ok := textOf(v)
-	if !ok {
-		return false
-	}
-	for _, o := range b.changes {
-		if text == o.Path || text == o.OldPath || text == o.OldText || text == o.NewText {
-			return true
+	had, _ := fieldsOf(called)
+	for name, v := range members {
+		if bytes.Equal(v, had[name]) {
+			continue
+		}
+		if text, ok := textOf(v); !ok || text == "" || text != s.Command && text != s.Cwd {
+			return asked
 		}
 	}
-	return b.sayDiff(text)
-}
-
-// sayDiff reports whether a text is a unified diff, all of whose lines the changes have.
-func (b *blocks) sayDiff(text string) bool {
-	before, after := map[string]bool{}, map[string]bool{}
-	for _, o := range b.changes {
-		for line := range strings.SplitSeq(o.OldText, "\n") {
-			before[line] = true
-		}
-		for line := range strings.SplitSeq(o.NewText, "\n") {
-			after[line] = true
-		}
-	}
-	hunk := false
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		switch {
-		case strings.HasPrefix(line, "@@ "):
-			hunk = true
-		case !hunk:
-			header := slices.ContainsFunc([]string{"Index: ", "=====", "--- ", "+++ "}, func(p string) bool { return strings.HasPrefix(line, p) })
-			if !header {
-				return false
-			}
-		case strings.HasPrefix(line, "+") && after[line[1:]]:
-		case strings.HasPrefix(line, "-") && before[line[1:]]:
-		case strings.HasPrefix(line, " ") && after[line[1:]]:
-		case line == `\ No newline at end of file`:
-		default:
-			return false
-		}
-	}
-	return hunk
-}
-
-// within reports whether all members of asked are in input too.
-func within(asked fields, input jsontext.Value) bool {
-	in, _ := fieldsOf(input)
-	for name, v := range asked {
-		if !bytes.Equal(v, in[name]) {
-			return false
-		}
-	}
-	return true
+	return nil
 }
 
 // refuse records that a person has refused the call of an item.
@@ -170,13 +113,28 @@ func (c *call) fill(asked *call) {
 		set(&c.cwd, asked.cwd)
 	}
 	// A person decides about the files and changes of the request.
-	c.locations = slices.Concat(slices.DeleteFunc(asked.locations, func(l items.Location) bool {
-		return slices.ContainsFunc(c.locations, func(o items.Location) bool { return o.Path == l.Path })
-	}), c.locations)
-	if slices.ContainsFunc(asked.content.changes, func(o items.Change) bool { return !slices.Contains(c.content.changes, o) }) {
+	samePath := func(a, b items.Location) bool { return a.Path == b.Path }
+	if len(asked.locations) > 0 && !slices.EqualFunc(c.locations, asked.locations, samePath) {
+		c.locations = asked.locations
+	}
+	same := contains(c.content.changes, asked.content.changes, func(o items.Change) items.Change { return o }) &&
+		(!asked.content.patched || contains(c.content.diffs, asked.content.diffs, func(d items.Raw) string { return string(d) }))
+	if !same {
 		c.content.changes, c.content.diffs, c.content.patched = asked.content.changes, asked.content.diffs, asked.content.patched
 	}
-	if len(c.content.rest) == 0 {
+	if len(asked.content.rest) > 0 {
 		c.content.rest = asked.content.rest
 	}
+}
+
+// contains reports whether all elements of some are in list, by their keys.
+func contains[E any, K comparable](list, some []E, key func(E) K) bool {
+	if len(some) == 0 {
+		return true
+	}
+	has := make(map[K]bool, len(list))
+	for _, e := range list {
+		has[key(e)] = true
+	}
+	return !slices.ContainsFunc(some, func(e E) bool { return !has[key(e)] })
 }
