@@ -21,21 +21,25 @@ var runsCommand = regexp.MustCompile(`exec\.(?:(?:LookPath|Command)\(|CommandCon
 var always = []string{"bash", "go", "nsenter", "setsid", "sh", "sleep", "unshare", "npm"}
 
 // A machine that lacks a command for the tests gets it from .ci/setup, or reads there what
-// is not tested.
+// is not tested. Commands whose names are in variables, or in a script, are not seen here.
 func TestSetupHasEveryCommandOfTheTests(t *testing.T) {
 	used := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
+	_ = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil: // not of the project, or of another test that has ended
+			return nil
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "data", "dist", "node_modules"}, d.Name()):
+			return fs.SkipDir
+		case !d.IsDir() && strings.HasSuffix(path, "_test.go"):
+			text, _ := os.ReadFile(path)
+			for _, m := range runsCommand.FindAllStringSubmatch(string(text), -1) {
+				used[m[1]] = true
+			}
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range runsCommand.FindAllStringSubmatch(string(text), -1) {
-			used[m[1]] = true
-		}
-		return err
+		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	if len(used) < 10 {
+		t.Errorf("only these are used: %v", used)
 	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
