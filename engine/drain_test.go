@@ -205,3 +205,45 @@ func TestWhatAgentsSayOnceTheirTurnsWereLeftChangesNothing(t *testing.T) {
 		}
 	})
 }
+
+// readsItem calls a function when the store is asked for an item: in the actor that takes
+// the output which creates it.
+type readsItem struct {
+	engine.Rows
+	asked *func()
+}
+
+func (r readsItem) Item(ctx context.Context, itemID string) (*items.Item, error) {
+	if f := *r.asked; f != nil {
+		f()
+	}
+	return r.Rows.Item(ctx, itemID)
+}
+
+func TestOutputAfterTheTurnsWereLeftIsNotTakenWithWhatCameBefore(t *testing.T) {
+	say := func(id, text string) items.Op {
+		return items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage(text)}
+	}
+	var asked func()
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return readsItem{r, &asked} }}, func(h *harness) {
+		p := h.prompt()
+		asked = func() { // the actor is about to look for more
+			asked = nil
+			h.engine.Leave()
+			h.emit(p, say(items.NewID(), "too late"))
+		}
+		h.emit(p, say("an id of the agent", "in time"))
+		synctest.Wait()
+		if asked != nil {
+			t.Fatal("the id of an agent is not looked up")
+		}
+		h.restart()
+		if e := h.ended(p.TurnID); e.Method != notify.TurnInterrupted || e.Reason != turns.ServerRestarted {
+			t.Errorf("ended: %s", e)
+		}
+		kept := h.of(func(e event) bool { return strings.Contains(string(e.raw), "too late") })
+		if len(kept) > 0 {
+			t.Errorf("kept: %s", list(kept))
+		}
+	})
+}

@@ -33,7 +33,7 @@ func (a *actor) takeOutput() bool {
 			break // a child turn is about to start: the release of its permit looks again
 		}
 		o, ok := a.in.takeOutput()
-		if !ok {
+		if !ok || a.in.isStopped() { // it may be from after Leave: the next server decides without it
 			break
 		}
 		if d == nil {
@@ -74,8 +74,6 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 		a.e.lateOutput.Add(d.late.keepOutput(o))
 	case o.run == nil || act == nil || act.work.exec != o.run:
 		a.outside(d, o)
-	case o.end != nil && a.in.isStopped(): // Run has cancelled the agent: that does not end the turn
-		return nil, false
 	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.readsLogForMessage()): // it may supersede what is not committed yet
 		return &o, false
 	case o.end != nil:

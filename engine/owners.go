@@ -88,11 +88,14 @@ func (o *owners) eachActor(f func(*actor)) {
 	}
 }
 
-// put starts a as the owner of its thread, which must have none.
+// put starts a as the owner of its thread, which must have none. After close it does
+// nothing: commands of the thread are refused like those of all others.
 func (o *owners) put(a *actor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.start(a)
+	if !o.closed {
+		o.start(a)
+	}
 }
 
 // start runs a in a goroutine. The caller holds mu.

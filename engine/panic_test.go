@@ -216,6 +216,31 @@ func TestPanicInTheRecoveryOfAThreadKeepsNoServer(t *testing.T) {
 	})
 }
 
+// A server that is to stop at once while it recovers a broken thread stops.
+func TestPanicInARecoveryAfterTheTurnsWereLeft(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		p := h.prompt()
+		h.down()
+		h.faults.onLoad(func(string) { panic("as the test says") })
+		h.upWithout()
+		h.engine.Leave()
+		if err := h.engine.Recover(bg); err != nil {
+			t.Fatalf("recover: %v", err)
+		}
+		if n := h.engine.Load().Actors; n != 0 {
+			t.Errorf("%d actors have begun", n)
+		}
+		h.run()
+		if _, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: p.TurnID}); !errors.Is(err, turns.ErrDraining) {
+			t.Errorf("interrupt: %v", err)
+		}
+		h.restart() // which heals
+		if e := h.ended(p.TurnID); e.Method != notify.TurnInterrupted {
+			t.Errorf("ended %s", e)
+		}
+	})
+}
+
 // After an unexplained error the same commit is not tried forever.
 func TestUnexplainedErrorsAreBounded(t *testing.T) {
 	for name, waits := range map[string]bool{"a queued turn": false, "an attempt": true} {
