@@ -84,8 +84,8 @@ type Diff struct {
 }
 
 // Compare finds the lines that differ, with some equal ones around them. Hidden characters,
-// and blanks at the end of a changed line, are visible in them; the carriage return is not shown if all lines of both texts end with
-// one.
+// and blanks at the end of a changed line, are visible in them. The carriage return is not
+// shown if all lines of both texts end with one.
 func Compare(before, after string) Diff {
 	crlf := onlyCRLF(before) && onlyCRLF(after)
 	a, b := linesOf(before, crlf), linesOf(after, crlf)

@@ -198,7 +198,8 @@ export function changesOf(item) {
 }
 
 // compare returns {added, removed, lines}: how two texts differ, with some equal lines around.
-// The carriage return is not shown if all lines of both texts end with one.
+// Hidden characters, and blanks at the end of a changed line, are visible in them. The
+// carriage return is not shown if all lines of both texts end with one.
 export function compare(before, after) {
   const crlf = [before, after].every(all => !/(^|[^\r])\n/.test(all))
   const a = linesOf(before, crlf), b = linesOf(after, crlf)
