@@ -36,13 +36,21 @@ type plainChat struct {
 	ended   map[string]bool // turns that ended while a call was under way
 	pending int             // calls that have no answer yet
 	calls   chan func()     // what is to be done with their answers
-	texts   <-chan struct{} // closed when the last text that was sent has an answer; nil = there was none
+	texts   []plainText     // that have no answer yet; the first one is under way
 	open    []plainQuestion // of the agent
 	due     <-chan time.Time
 	unsent  string // a text that did not reach its turn: the person is asked about it
 	stopped bool   // Ctrl-C has interrupted the turn
 	held    bool   // Ctrl-C came while a call was under way
 	warned  bool   // Ctrl-C came while nothing ran, and nothing else since then
+}
+
+// plainText is a text for the agent, and the call that takes it.
+type plainText struct {
+	text   string
+	method string
+	params map[string]any
+	then   func(json.RawMessage, error)
 }
 
 type plainQuestion struct {
@@ -77,6 +85,9 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 	f := startFeed(ctx, c, client.Options{AfterSeq: &after, ThreadIDs: []string{t.ThreadID}, RetryFirst: true})
 	defer f.end()
 	err = p.run(f, signals)
+	if lost, sayErr := p.notSent(); err == nil && lost {
+		err = errors.Join(sayErr, &exitError{code: exitFailed})
+	}
 	if closeErr := p.view.Close(); err == nil {
 		err = closeErr
 	}
@@ -87,18 +98,21 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 // begins with what was said last, the seq up to which all is known now, and the turn that
 // runs, "" for none.
 func beginOf(ctx context.Context, c *client.Client, threadID string) (after, now int64, active string, err error) {
+	type row struct {
+		TurnID     string      `json:"turn_id"`
+		State      turns.State `json:"state"`
+		Attempt    int         `json:"attempt"`
+		CreatedSeq int64       `json:"created_seq"`
+	}
 	var list struct {
-		Turns []struct {
-			TurnID     string      `json:"turn_id"`
-			State      turns.State `json:"state"`
-			CreatedSeq int64       `json:"created_seq"`
-		} `json:"turns"`
-		LatestSeq int64 `json:"latest_seq"`
+		Turns      []row  `json:"turns"`
+		NextCursor string `json:"next_cursor"`
+		LatestSeq  int64  `json:"latest_seq"`
 	}
 	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "order": "desc", "limit": 10}, &list); err != nil {
 		return 0, 0, "", err
 	}
-	after = list.LatestSeq
+	after, now = list.LatestSeq, list.LatestSeq
 	for i, t := range list.Turns {
 		if i == 0 || t.State == turns.Active || t.State == turns.Queued {
 			after = t.CreatedSeq - 1
@@ -107,23 +121,41 @@ func beginOf(ctx context.Context, c *client.Client, threadID string) (after, now
 			active = t.TurnID
 		}
 	}
+	// Up to max_queued_turns may have been created after the one that runs, and any number
+	// after a retried one. A page may be empty and yet not be the last.
+	for params := map[string]any{"thread_id": threadID, "state": turns.Active, "order": "desc", "limit": 1}; active == "" && list.NextCursor != ""; params["cursor"] = list.NextCursor {
+		list.Turns, list.NextCursor = nil, ""
+		if err := c.Call(ctx, "turn/list", params, &list); err != nil {
+			return 0, 0, "", err
+		}
+		now = list.LatestSeq
+		for _, t := range list.Turns {
+			if active = t.TurnID; t.Attempt <= 1 { // what was said since an old turn began may be long
+				after = min(after, t.CreatedSeq-1)
+			}
+		}
+	}
 	var status struct {
 		FirstSeq int64 `json:"first_seq"`
 	}
 	// Not everybody may ask for the status; then nothing was removed, as far as is known.
 	if c.Call(ctx, "holon/status", nil, &status) == nil && after < status.FirstSeq-1 {
-		after = list.LatestSeq
+		after = now
 	}
-	return after, list.LatestSeq, active, nil
+	return after, now, active, nil
 }
 
-// run continues until the input and all turns that were started here have ended.
+// run continues until the input and all turns that were started here have ended; at a
+// terminal, until the input has ended and all calls have their answers.
 func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 	for {
-		if p.input.closed && (p.input.terminal || p.idle()) {
+		switch {
+		case !p.input.closed || p.pending > 0: // what was typed is sent before the chat ends
+		case p.unsent != "":
+			return errors.Join(p.leave(), &exitError{code: exitFailed}) // nobody can say whether to send it
+		case p.input.terminal || p.idle():
 			return p.leave()
-		}
-		if p.input.closed && p.asking() {
+		case p.asking():
 			return p.unanswered()
 		}
 		p.input.want(p.idle() || p.asking())
@@ -141,7 +173,10 @@ func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 		case line, open := <-p.input.lines:
 			if !open {
 				p.input.closed, p.input.lines = true, nil
-				continue
+				if p.input.terminal && len(p.texts) > 0 {
+					err = p.say("your text is still being sent. Ctrl-C leaves at once.")
+				}
+				break
 			}
 			p.input.wanted = false
 			err = p.line(line)
@@ -195,11 +230,24 @@ func (p *plainChat) leave() error {
 	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
 }
 
+// notSent says which texts were not sent when the chat ends, and reports whether there are
+// any.
+func (p *plainChat) notSent() (any bool, err error) {
+	if p.unsent != "" {
+		any, err = true, p.say("not sent: %s", p.unsent)
+	}
+	for i, t := range p.texts {
+		what := "not sent: %s"
+		if i == 0 { // its call has no answer
+			what = "perhaps not sent: %s"
+		}
+		any, err = true, errors.Join(err, p.say(what, t.text))
+	}
+	return any, err
+}
+
 // unanswered ends the chat with an open question, because the input has ended.
 func (p *plainChat) unanswered() error {
-	if p.unsent != "" {
-		return errors.Join(p.say("not sent: %s", p.unsent), &exitError{code: exitFailed})
-	}
 	return errors.Join(p.say("the agent waits for an answer: holon respond %s", p.open[0].id), &exitError{code: exitFailed})
 }
 
@@ -276,13 +324,13 @@ func (p *plainChat) askSoon() {
 
 // signal takes a signal, and reports whether the chat ends. Ctrl-C interrupts what runs; a
 // second one does not wait for its end. If nothing runs, only the second one ends the chat,
-// because people use the first to discard a line.
+// because people use the first to discard a line. After Ctrl-D one ends it at once.
 func (p *plainChat) signal(sig os.Signal) (leaves bool, err error) {
 	failed := &exitError{code: exitFailed}
 	if sig == syscall.SIGINT && p.input.terminal {
 		fmt.Fprintln(p.con.out) // ends the line in which the terminal has written ^C
 	}
-	if sig != syscall.SIGINT || p.stopped || p.held {
+	if sig != syscall.SIGINT || p.stopped || p.held || p.input.closed && p.input.terminal {
 		return true, failed
 	}
 	return p.interrupted()
@@ -349,7 +397,7 @@ func (p *plainChat) line(line string) error {
 }
 
 func (p *plainChat) start(text string) {
-	p.send("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
+	p.send(text, "turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
 		var turn struct {
 			TurnID string `json:"turn_id"`
 		}
@@ -367,12 +415,14 @@ func (p *plainChat) start(text string) {
 }
 
 func (p *plainChat) steer(text string) {
-	p.send("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
+	p.send(text, "turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
 		switch {
 		case err == nil:
 		case client.IsKind(err, "turn_not_active"):
 			p.unsent = strings.TrimPrefix(p.unsent+"\n"+text, "\n")
-			_ = p.say("The turn has ended before your text reached it: %s\nStart a new turn with it? y or n", text)
+			if !p.input.closed {
+				_ = p.say("The turn has ended before your text reached it: %s\nStart a new turn with it? y or n", text)
+			}
 		default:
 			_ = p.say("not sent: %s\n%v", text, err)
 		}
@@ -396,31 +446,33 @@ func (p *plainChat) again(answer string) error {
 
 // send calls a method that takes a text, after the answer of the text before: lines that
 // come at once, as of a paste, reach the agent in their order.
-func (p *plainChat) send(method string, params map[string]any, then func(json.RawMessage, error)) {
-	before, sent := p.texts, make(chan struct{})
-	p.texts = sent
-	p.callAfter(before, sent, method, params, then)
+func (p *plainChat) send(text, method string, params map[string]any, then func(json.RawMessage, error)) {
+	p.pending++
+	p.texts = append(p.texts, plainText{text: text, method: method, params: params, then: then})
+	if len(p.texts) == 1 {
+		p.sendNext()
+	}
+}
+
+// sendNext calls the method of the first text, and then those of the others.
+func (p *plainChat) sendNext() {
+	t := p.texts[0]
+	p.pending-- // call counts it
+	p.call(t.method, t.params, func(raw json.RawMessage, err error) {
+		p.texts = p.texts[1:]
+		t.then(raw, err)
+		if len(p.texts) > 0 {
+			p.sendNext()
+		}
+	})
 }
 
 // call calls a method in a goroutine of its own; then runs on the command's.
 func (p *plainChat) call(method string, params map[string]any, then func(json.RawMessage, error)) {
-	p.callAfter(nil, make(chan struct{}), method, params, then)
-}
-
-// callAfter calls a method when before is closed, unless that is nil, and closes done after
-// its answer.
-func (p *plainChat) callAfter(before <-chan struct{}, done chan<- struct{}, method string, params map[string]any, then func(json.RawMessage, error)) {
 	p.pending++
 	key, keyErr := keyOr("")
 	params["idempotency_key"] = key
 	go func() {
-		if before != nil {
-			select {
-			case <-before:
-			case <-p.ctx.Done():
-				return
-			}
-		}
 		ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 		defer cancel()
 		var raw json.RawMessage
@@ -428,7 +480,6 @@ func (p *plainChat) callAfter(before <-chan struct{}, done chan<- struct{}, meth
 		if err == nil {
 			err = callRetrying(ctx, p.client, method, params, &raw)
 		}
-		close(done)
 		select {
 		case p.calls <- func() { then(raw, err) }:
 		case <-p.ctx.Done():

@@ -54,6 +54,8 @@ type server struct {
 
 	logLevel string // "" = info
 
+	environ []string // of the terminals, besides
+
 	auth      string // "" = auto
 	cert, key string // files; "" = no TLS
 

@@ -60,7 +60,7 @@ func (s *server) openTerminal(args ...string) *terminal {
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	g := &globals{console: console{in: far, out: far, err: far, environ: []string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}}}
+	g := &globals{console: console{in: far, out: far, err: far, environ: append([]string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}, s.environ...)}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -155,16 +155,18 @@ func (a *Ask) Paste(text string) (fits bool) {
 	return a.line.insert(strings.Join(strings.Fields(text), " "))
 }
 
-// Lines are the question in at most height lines: what it is about, above the answers,
-// which are never cut away for it. cwd is the directory of its thread. x and y say where
-// the cursor is, x is -1 if nothing is typed.
+// Lines draws the question in at most height lines, at least 2: its subject, then the
+// answers. The subject is shortened to one line before an answer is hidden; hidden answers
+// are counted. cwd is the directory of its thread. x and y say where the cursor is, x is -1
+// if nothing is typed.
 func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, height int) (lines []string, x, y int) {
 	p := &painter{styles: styles, width: width, now: now, cwd: screen.OneLine(cwd)}
 	how := answering{focused: true, dead: a.dead(now), line: &a.line}
 	lines = p.about(a.q, cwd)
 	answers, x, y := p.answersIn(a.q, how, height-min(len(lines), 3)) // its subject is more than long names
-	if over := len(answers) - (height - 1); over > 0 && a.Typed() {
-		answers, y = answers[over:], y-over // the line in which one types
+	if over := len(answers) - (height - 1); over > 0 {
+		more := wording.More(over+1) + ", Enter opens the thread"
+		answers = append(answers[:max(height-2, 0)], styles.Dim.Paint(screen.Widest(width, "  "+more, more, "… Enter opens the thread")))
 	}
 	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
 		a.q.see(0, room-1, len(lines))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/form"
 	wording "github.com/seed82539d15/holon/question"
 )
 
@@ -75,9 +76,13 @@ type answering struct {
 	line    *editor // what is typed
 }
 
-// answersIn draws the answers, with shorter words for what an option widens if room rows
-// are not enough.
+// answersIn draws the answers. If room rows are not enough, an option says in fewer words
+// what it widens, and a choice of a field takes one row. Only options may still be more
+// than room rows: a typed answer never is, where room is at least 1.
 func (p *painter) answersIn(q *question, how answering, room int) (out []string, x, y int) {
+	if q.typed() && !q.sent {
+		return p.typedAnswer(q, how, max(room, 1))
+	}
 	for _, widens := range []func(string) string{widensLong, widensShort, nil} {
 		if out, x, y = p.answers(q, how, widens); len(out) <= room {
 			break
@@ -86,16 +91,12 @@ func (p *painter) answersIn(q *question, how answering, room int) (out []string,
 	return out, x, y
 }
 
-// answers draws the options, or the line for a typed answer. x and y say where the cursor
-// is, x is -1 if nothing is typed there. widens says what an option widens, below it; nil:
-// the option itself says it in a word.
+// answers draws the options. x is -1, as nothing is typed. widens says what an option
+// widens, below it; nil: the option itself says it in a word.
 func (p *painter) answers(q *question, how answering, widens func(kind string) string) (out []string, x, y int) {
 	s := p.styles
 	if q.sent {
 		return []string{s.Dim.Paint("  sending the answer …")}, -1, 0
-	}
-	if q.typed() {
-		return p.typedAnswer(q, how)
 	}
 	yes, no := q.optionOf("allow"), q.optionOf("reject")
 	for i, option := range q.content.Options {
@@ -150,37 +151,33 @@ func (p *painter) numbered(sign string, n int, name string, width int) (rows []s
 // visible is a text of the agent that a person decides by, in one line.
 func visible(text string) string { return screen.Clean(wording.OneLine(text)) }
 
-// typedAnswer draws the field that is asked and the line in which it is typed.
-func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int) {
+// typedAnswer draws the field that is asked and the line in which it is typed, in at most
+// room rows. The line is always there.
+func (p *painter) typedAnswer(q *question, by answering, room int) (out []string, x, y int) {
 	s := p.styles
 	how := "text or JSON"
 	if q.content.URL != "" {
 		how = "Enter when done, n declines"
+	}
+	room-- // for the line
+	why := q.why != "" && room > 0
+	if why {
+		room--
 	}
 	if q.over != "" {
 		how = "Esc leaves"
 		for _, line := range screen.Wrap(q.over+" Nothing is sent; Esc leaves.", p.text()) {
 			out = append(out, "  "+s.Failed.Paint(line))
 		}
+		out = out[:min(len(out), room)]
 	} else if q.form != nil && !q.form.Done() {
-		f := q.form.Next()
-		given, of := q.form.Progress()
-		title := visible(f.Title)
-		if f.Description != "" {
-			title += ": " + visible(f.Description)
+		how = q.form.Next().How()
+		hidden := 0
+		if out, hidden = p.field(q.form, room); hidden > 0 {
+			how = wording.More(hidden) + ": " + how
 		}
-		if of > 1 {
-			title = strings.TrimSpace(fmt.Sprintf("(%d of %d) %s", given+1, of, title))
-		}
-		if title != "" {
-			out = append(out, indent(screen.Wrap(title, p.text()))...)
-		}
-		for i, c := range f.Choices {
-			out = append(out, p.numbered("    ", i+1, c.Title, p.width)...)
-		}
-		how = f.How()
 	}
-	if q.why != "" {
+	if why {
 		out = append(out, "  "+s.Failed.Paint(screen.Fit(q.why, p.text())))
 	}
 	rows, x, _ := by.line.rows(max(4, p.width-4), 1)
@@ -193,4 +190,50 @@ func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int
 		return out, -1, 0
 	}
 	return out, x + 4, len(out) - 1
+}
+
+// field draws the next field of a form in at most room rows: its title, then its choices,
+// whole where there is room. Else each choice is one row, then the title is shortened, and
+// then the last choices are left out and counted. hidden is how many rows are left out
+// that no row counts: all of them, if there is no room.
+func (p *painter) field(f *form.Form, room int) (rows []string, hidden int) {
+	next := f.Next()
+	text := visible(next.Title)
+	if next.Description != "" {
+		text += ": " + visible(next.Description)
+	}
+	if given, of := f.Progress(); of > 1 {
+		text = strings.TrimSpace(fmt.Sprintf("(%d of %d) %s", given+1, of, text))
+	}
+	var title, choices []string
+	if text != "" {
+		title = screen.Wrap(text, p.text())
+	}
+	for i, c := range next.Choices {
+		choices = append(choices, p.numbered("    ", i+1, c.Title, p.width)...)
+	}
+	if len(title)+len(choices) <= room {
+		return append(indent(title), choices...), 0
+	}
+	choices = nil
+	for i, c := range next.Choices {
+		choices = append(choices, screen.Fit(fmt.Sprintf("    %d %s", i+1, visible(c.Title)), p.width))
+	}
+	if room < 1 {
+		return nil, min(len(title), 1) + len(choices)
+	}
+	if most := max(room-len(choices), 1); len(title) > most {
+		title = append(title[:most-1:most-1], screen.Fit(strings.Join(title[most-1:], " "), p.text()))
+	}
+	title = indent(title)
+	if len(title)+len(choices) <= room {
+		return append(title, choices...), 0
+	}
+	if room == 1 {
+		more := " " + wording.More(len(choices))
+		return []string{screen.Fit(strings.Join(title, ""), max(p.width-screen.Width(more), 0)) + p.styles.Dim.Paint(more)}, 0
+	}
+	shown := room - 1 - len(title)
+	more := screen.Fit("    "+wording.More(len(choices)-shown), p.width)
+	return append(append(title, choices[:shown]...), p.styles.Dim.Paint(more)), 0
 }
