@@ -278,14 +278,14 @@ func steerInterrupt(r *run) {
 func twoThreads(r *run) {
 	one, _ := r.thread()
 	two, _ := r.thread()
-	first := r.slow(one, "SLOW 240") // longer than the second agent takes to start on a busy machine
+	first := r.slow(one, "SLOW 120") // longer than the second agent takes to start on a busy machine
 	second := r.slow(two, "SLOW 16")
 	if v := r.until(first, "words", func(v *turnView) bool { return v.words() > 0 }); v.state != "" {
 		r.fail("the first turn ended before the second had begun to speak: nothing ran at once")
 	}
 	a, b := r.end(first, "completed"), r.end(second, "completed")
-	if a.words() < 240 || b.words() < 16 {
-		r.fail("%d and %d words came, not 240 and 16", a.words(), b.words())
+	if a.words() < 120 || b.words() < 16 {
+		r.fail("%d and %d words came, not 120 and 16", a.words(), b.words())
 	}
 	if r.session(one) == r.session(two) {
 		r.fail("both threads have the session %s", r.session(one))
