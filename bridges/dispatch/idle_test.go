@@ -24,6 +24,7 @@ func TestAStopWaitsForReceipts(t *testing.T) {
 			}
 		}
 		w.restart()
+		synctest.Wait() // Run has begun: time stands still while it waits for a lane that sleeps
 		w.bridge("b")
 		w.subscribe("s", "b", "")
 		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
