@@ -485,7 +485,7 @@ func (w *forest) do(l *life, m treeMove) {
 				w.await(l, l.ctx, turns.Await{TurnIDs: ids, TimeoutSeconds: seconds([]float64{0, 5}[pick%2])}, "", pick)
 			})
 		}
-	case "cut unread": // once somebody is told something
+	case "cut unread": // once a prompt has entries
 		for range 50 {
 			var id string
 			w.record(func() {

@@ -65,7 +65,7 @@ the console.
 			defer c.Close()
 			var raw json.RawMessage
 			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
-				if format == "text" && outside(err) { // a limited token is told of its threads all the same
+				if format == "text" && outside(err) { // a limited token may still read what became of its threads
 					if err := printLost(cmd.Context(), &g.console, c); err != nil {
 						return err
 					}

@@ -52,7 +52,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 	if c.kind == items.KindFileChange && len(c.content.changes) > 0 {
 		rest = besides(c.content.changes, c.input, asked.input)
 	} else if seen {
-		rest = other(asked.input, c.input, q.Subject)
+		rest = other(asked.input, c.input, q.Subject.Command, q.Subject.Cwd, q.Description)
 	}
 	if rest != nil {
 		q.Description = strings.TrimPrefix(q.Description+"\n"+string(clean(rest)), "\n")
@@ -63,24 +63,25 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 }
 
 // other is the input of a request if it is another one than that of the call, which its item
-// shows; nil = it is not, or the subject has all that is other in it.
-func other(asked, called jsontext.Value, s items.Subject) jsontext.Value {
+// shows; nil = it is not, or all that is other in it is among the texts that are shown.
+func other(asked, called jsontext.Value, shown ...string) jsontext.Value {
+	isShown := func(v jsontext.Value) bool {
+		text, ok := textOf(v)
+		return ok && text != "" && slices.Contains(shown, text)
+	}
 	if !present(asked) || bytes.Equal(asked, called) {
 		return nil
 	}
 	members, err := fieldsOf(asked)
 	if err != nil {
-		if text, ok := textOf(asked); ok && text != "" && text == s.Command {
+		if isShown(asked) {
 			return nil
 		}
 		return asked
 	}
 	had, _ := fieldsOf(called)
 	for name, v := range members {
-		if bytes.Equal(v, had[name]) {
-			continue
-		}
-		if text, ok := textOf(v); !ok || text == "" || text != s.Command && text != s.Cwd {
+		if !bytes.Equal(v, had[name]) && !isShown(v) {
 			return asked
 		}
 	}

@@ -348,7 +348,7 @@ var callRows = []row{
 			`permission {"sessionId":"s","toolCall":{"toolCallId":"d","title":"db","rawInput":"DROP TABLE users"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
 			`permission {"sessionId":"s","toolCall":{"toolCallId":"d","title":"db","rawInput":["DROP TABLE users"]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
 			`{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls","kind":"execute","rawInput":{"command":"ls"}}`,
-			`permission {"sessionId":"s","toolCall":{"toolCallId":"c","title":"ls -a","kind":"execute","rawInput":{"command":"ls -a","cwd":"/p"},"content":[{"type":"content","content":{"type":"text","text":"Why."}}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+			`permission {"sessionId":"s","toolCall":{"toolCallId":"c","title":"ls -a","kind":"execute","rawInput":{"command":"ls -a","cwd":"/p","description":"Why."},"content":[{"type":"content","content":{"type":"text","text":"Why."}}]},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
 			`permission {"sessionId":"s","toolCall":{"toolCallId":"c","title":"ls -a","kind":"execute","rawInput":{"command":"ls -a","env":{"A":"1"}}},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
 		},
 		want: []string{
