@@ -189,9 +189,27 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, "Closed.")
 	case screen.Respond:
 		p.say(now, "Answered.")
+	case screen.Review:
+		p.say(now, reviewed(a, done.Result))
 	case screen.StartThread:
 		p.say(now, "Started.")
 	}
+}
+
+// reviewed says what follows from a verdict.
+func reviewed(a screen.Review, result json.RawMessage) string {
+	var r struct {
+		ContinuedBy string `json:"continued_by"`
+	}
+	switch _ = json.Unmarshal(result, &r); {
+	case r.ContinuedBy != "":
+		return "Rejected: the agent continues with your note."
+	case a.Verdict == "rejected":
+		return "Rejected. Nothing follows."
+	case a.Verdict == "blocked":
+		return "Blocked."
+	}
+	return "Approved."
 }
 
 // retriedLost says what became of the turns that ended with a restart.

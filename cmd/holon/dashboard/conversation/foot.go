@@ -182,12 +182,18 @@ func (d drawing) answerKeys(q *question) (list []screen.Key) {
 	if q.over != "" {
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	}
-	if q.typed() {
+	yes, back := "allow", "later"
+	if q.review != nil {
+		yes = "approve"
+	}
+	if q.typed() && q.review != nil {
+		list, back = append(list, screen.Key{Name: "Enter", Does: "reject"}), "back"
+	} else if q.typed() {
 		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
 	} else {
 		list = append(list, screen.Key{Name: fmt.Sprintf("1-%d", min(len(q.content.Options), 9)), Does: "choose"})
 		if q.optionOf("allow") >= 0 {
-			list = append(list, screen.Key{Name: "y", Does: "allow"})
+			list = append(list, screen.Key{Name: "y", Does: yes})
 		}
 		if q.optionOf("reject") >= 0 {
 			list = append(list, screen.Key{Name: "n", Does: "reject"})
@@ -197,5 +203,5 @@ func (d drawing) answerKeys(q *question) (list []screen.Key) {
 	if d.m.view.subjectMost > 0 {
 		list = append(list, screen.Key{Name: "PgDn", Does: "more"})
 	}
-	return append(list, screen.Key{Name: "Esc", Does: "later"})
+	return append(list, screen.Key{Name: "Esc", Does: back})
 }

@@ -32,7 +32,7 @@ var allKeys = []screen.Key{
 	{Name: "g G  Home End", Does: "the first, the last"},
 	{Name: "Enter", Does: "open the selected thread"},
 	{Name: "w", Does: "select the next thread that waits for you"},
-	{Name: "a", Does: "answer its question"},
+	{Name: "a", Does: "answer its question, review its result"},
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
@@ -49,7 +49,7 @@ var allKeys = []screen.Key{
 	{Does: ""},
 	{Does: "While you answer"},
 	{Name: "1-9", Does: "choose an option"},
-	{Name: "y n", Does: "allow, reject"},
+	{Name: "y n", Does: "allow or approve, reject"},
 	{Name: "Enter", Does: "open the thread"},
 	{Name: "Esc", Does: "answer later"},
 	{Does: ""},
@@ -241,8 +241,12 @@ func (m *Model) keysOf() []screen.Key {
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
+	case m.asked != nil && m.asked.typing() && m.asked.review:
+		return []screen.Key{{Name: "Enter", Does: "reject"}, {Name: "Esc", Does: "back"}}
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
+	case m.asked != nil && m.asked.review:
+		return []screen.Key{{Name: "1–3", Does: "choose"}, {Name: "y", Does: "approve"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.asked != nil:
 		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.filter.open:

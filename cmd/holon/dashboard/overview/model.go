@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -181,7 +182,9 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 				m.form.setAgents(msg.Result)
 			}
 		case callQuestion:
-			return m.gotQuestion(now, msg)
+			return m.gotAsk(now, msg.Err, conversation.ReadAsk(now, msg.Result))
+		case callReview:
+			return gotReview(m, now, msg)
 		case callEnd:
 			return ended(now, msg)
 		case callSubject:
@@ -210,11 +213,9 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 		}
 		m.form, m.draft, m.stale = nil, nil, true
 	case screen.Respond:
-		if m.asked != nil && m.asked.item == action.Item {
-			if m.asked.send(false); msg.Err == nil {
-				m.asked = nil
-			}
-		}
+		answered(m, action.Item, msg.Err)
+	case screen.Review:
+		answered(m, action.Turn, msg.Err)
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func (t *Thread) now() string {
 		}
 		return s.Waiting[0].Title
 	case s.Status == statusWaiting:
-		return "its result waits for a review: holon review"
+		return "its result waits for your review"
 	case s.Status == statusFailed && s.Error != nil:
 		return s.Error.Message
 	case s.Status == statusWorking && s.Doing != nil && s.Doing.Target != "" && s.Doing.Target != s.Doing.Title:

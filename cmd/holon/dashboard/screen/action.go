@@ -21,6 +21,12 @@ type (
 		Answer       json.RawMessage
 		Cancel       bool
 	}
+	// Review gives a verdict about the end of an attempt of a turn.
+	Review struct {
+		Turn          string
+		Attempt       int
+		Verdict, Note string
+	}
 	// Start starts a turn in a thread.
 	Start struct{ Thread, Text string }
 	// StartThread starts a thread and its first turn. An empty Agent is the
@@ -75,6 +81,7 @@ type (
 )
 
 func (Respond) action()     {}
+func (Review) action()      {}
 func (Start) action()       {}
 func (StartThread) action() {}
 func (Steer) action()       {}
