@@ -216,6 +216,9 @@ func (in intake) threadEvent(e client.Event) {
 	if p.Title != "" {
 		in.m.thread.Title = p.Title
 	}
+	if p.Config != nil {
+		in.m.thread.Config = p.Config
+	}
 	switch {
 	case e.Method == "thread/closed":
 		in.m.thread.State = "closed"

@@ -36,6 +36,8 @@ func (d drawing) foot(p *painter) foot {
 	for i, row := range rows {
 		if i > 0 {
 			sign = "  "
+		} else {
+			row = d.m.mark(p.styles.Working, row)
 		}
 		f.rows = append(f.rows, sign+row)
 	}
@@ -69,7 +71,9 @@ func (d drawing) rule(p *painter) string {
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
-	if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
+	if command := d.m.commandRule(does); command != "" {
+		left = command
+	} else if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
 		left += "─ " + screen.Fit(screen.OneLine(t.ProgressMessage), p.width/2) + " "
 	}
 	right := ""

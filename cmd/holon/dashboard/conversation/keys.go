@@ -61,6 +61,7 @@ var allKeys = []screen.Key{
 	{Name: "Ctrl-U Ctrl-K", Does: "delete to the start or the end of the line"},
 	{Name: "Ctrl-E", Does: "the end of the line"},
 	{Name: "PgUp PgDn", Does: "scroll"},
+	{Name: "Tab", Does: "complete a command of the agent, such as /compact"},
 	{Name: "Tab  Esc", Does: "leave the line; the text stays"},
 	{Does: ""},
 	{Does: "While you answer"},
@@ -132,7 +133,9 @@ func (h hands) inputKey(name, text string) []screen.Action {
 		h.m.asked = false
 		h.m.focus = onTimeline
 	case "tab":
-		h.m.focus = onTimeline
+		if !h.m.completes() {
+			h.m.focus = onTimeline
+		}
 	case "up":
 		if !h.m.input.key(name) {
 			return h.scroll(-1)

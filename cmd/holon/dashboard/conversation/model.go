@@ -69,7 +69,10 @@ type threadRow struct {
 	Title    string `json:"title"`
 	Agent    string `json:"agent"`
 	State    string `json:"state"`
-	Summary  struct {
+	Config   *struct {
+		Commands []agentCommand `json:"commands"`
+	} `json:"config"`
+	Summary struct {
 		Cwd string `json:"cwd"` // where the agent works
 	} `json:"summary"`
 	Parent *struct {

@@ -243,5 +243,8 @@ func (t *Thread) signStyle(styles screen.Styles) screen.Style {
 	case statusClosed:
 		return styles.Dim
 	}
+	if t.sign() == "■" {
+		return styles.Waiting // as on its own page: it has not come to its own end
+	}
 	return styles.Done
 }

@@ -709,3 +709,19 @@ func TestAQuestionWithoutItsSubjectCanBeAnswered(t *testing.T) {
 		t.Errorf("1 gives %v", got)
 	}
 }
+
+func TestOnlyWhatIsDoneIsGreen(t *testing.T) {
+	styles := screen.NewStyles(true)
+	for sign, thread := range map[string]*Thread{
+		"✓": {Summary: Summary{Status: "idle"}},
+		"■": {Summary: Summary{Status: "idle", Interrupted: true}},
+		"!": {Summary: Summary{Status: "failed", Interrupted: true}},
+	} {
+		if green := thread.signStyle(styles) == styles.Done; thread.sign() != sign || green != (sign == "✓") {
+			t.Errorf("%s: green is %v", thread.sign(), green)
+		}
+	}
+	if (&Thread{Summary: Summary{Status: "idle", StopReason: "max_tokens"}}).signStyle(styles) == styles.Done {
+		t.Error("a turn that stopped early is green")
+	}
+}
