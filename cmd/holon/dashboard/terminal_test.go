@@ -287,6 +287,9 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	if code := term.AwaitEnd(); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
+	if screen := term.Screen(); strings.Contains(screen, "holon stop") {
+		t.Errorf("without a server one goes on:\n%s", screen)
+	}
 	if _, err := os.Stat(w.data("data")); !os.IsNotExist(err) {
 		t.Errorf("q leaves the data directory behind: %v", err)
 	}
@@ -308,6 +311,7 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	if code := term.AwaitEnd(); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
+	term.AwaitText("To stop it: holon stop") // below a line that tmux has scrolled away
 	if !record.Alive() {
 		t.Error("the server ended with the dashboard")
 	}
