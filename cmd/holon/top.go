@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	fullscreen "github.com/seed82539d15/holon/cmd/holon/dashboard"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	fullscreen "github.com/seed82539d15/holon/cmd/holon/dashboard"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/rpc/client"
 )

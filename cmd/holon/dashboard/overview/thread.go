@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type Summary struct {
 	Text         string     `json:"text"`
 	Children     Children   `json:"children"`
 	Spent        *Spent     `json:"spent"`
+	Changed      Lines      `json:"changed"` // by its own changes of files
 	Error        *Failure   `json:"error"`
 	Interrupted  bool       `json:"interrupted"`
 	Reason       string     `json:"reason"`      // why it was interrupted
@@ -99,11 +101,24 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// GitStatus is the branch and the changed lines of a directory.
+// Lines counts changed lines.
+type Lines struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+}
+
+// String is the lines as they are shown, "" for none.
+func (l Lines) String() string {
+	if l.Added == 0 && l.Removed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("+%d −%d", l.Added, l.Removed)
+}
+
+// GitStatus is the branch of a directory, and its changed lines: whoever has changed them.
 type GitStatus struct {
-	Branch  string `json:"branch"`
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"`
+	Branch string `json:"branch"`
+	Lines
 }
 
 // clean makes every text of a server or an agent one harmless line.
