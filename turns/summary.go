@@ -13,6 +13,7 @@ import (
 // one line, cut.
 type Summary struct {
 	Title        string        `json:"title"`
+	Named        bool          `json:"-"` // Title is the thread's, not its first prompt
 	Status       SummaryStatus `json:"status"`
 	Since        notify.Time   `json:"since"`            // since when it has this status
 	TurnID       string        `json:"turn_id,omitzero"` // the active turn, else the newest one that ended
@@ -110,7 +111,7 @@ const (
 type SummaryQuery struct {
 	threads.Query
 	// Known returns the summary of a thread as of this latest_seq, or an older one, in
-	// which only the title is used; nil = none.
+	// which only a title is used that is the first prompt; nil = none.
 	Known func(threadID string) (s *Summary, latestSeq int64)
 	// Consumer is whose cursors say what was seen; "" = nobody's.
 	Consumer string
