@@ -81,10 +81,17 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	}
 	if m.list.moveKey(key, max(m.screen.rows-1, 1)) {
+		m.turned = time.Time{} // now the person has chosen
 		return nil
+	}
+	if now.Sub(m.turned) < deadFor && (key.Text != "" || key.String() == "enter") {
+		return say(justTurned)
 	}
 	return m.command(now, key)
 }
+
+// justTurned is said of a key that was meant for what was there until just now.
+const justTurned = "This has just changed: the key did nothing."
 
 // moveKey takes keys that move the selection.
 func (l *list) moveKey(key tea.KeyPressMsg, page int) bool {

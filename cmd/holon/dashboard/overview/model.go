@@ -14,8 +14,9 @@ import (
 
 // Bounds of time.
 const (
-	settle   = 2 * time.Second // the order of rows stays so long after a key
-	undoTime = 5 * time.Second // a close is sent so long after its key
+	deadFor  = 500 * time.Millisecond // keys do nothing so long after they began to act on something else
+	settle   = 2 * time.Second        // the order of rows stays so long after a key
+	undoTime = 5 * time.Second        // a close is sent so long after its key
 )
 
 // Messages of the program to the overview, besides those of package screen.
@@ -42,6 +43,7 @@ type Model struct {
 	offset int       // the first visible line of the list
 	frozen time.Time // the order of rows stays until then
 	stale  bool      // the order does not fit the threads
+	turned time.Time // when keys began to act on something else, although none was pressed
 
 	closing closing
 	today   Today
@@ -119,6 +121,7 @@ func (m *Model) Looked(id string, seq int64) {
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	actions := m.closing.due(now)
+	before := actsOn(m)
 	switch msg := msg.(type) {
 	case Listed:
 		actions = append(actions, m.listed(now, msg)...)
@@ -138,7 +141,33 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.lost = lostSince(m.lost, now, msg.State)
 	}
 	m.settle(now)
+	if turnedBy(msg) && before != "" && before != actsOn(m) {
+		m.turned = now
+	}
 	return actions
+}
+
+// actsOn is what keys act on: the question in the panel, else the selected thread.
+func actsOn(m *Model) string {
+	if m.asked != nil {
+		return "question"
+	}
+	return m.list.selected
+}
+
+// turnedBy reports whether a message is no doing of the person: neither a key nor the answer
+// to one.
+func turnedBy(msg tea.Msg) bool {
+	done, ok := msg.(screen.Done)
+	if ok {
+		_, ok = done.Action.(screen.Call)
+		return ok
+	}
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+		return false
+	}
+	return true
 }
 
 // lostSince is when the connection was lost, zero while there is one.

@@ -135,7 +135,7 @@ func TestAReviewThatIsGoneSaysSo(t *testing.T) {
 	if got := m.Update(noon, screen.Done{Action: list, Result: json.RawMessage(`{"turns":[]}`)}); !reflect.DeepEqual(got, say("Nothing waits for a review here any more.")) || m.asked != nil {
 		t.Errorf("without a review: %v", got)
 	}
-	reviews(t, m, noon, turnOf(1, "completed", "pending", "Done."))
+	reviews(t, m, noon.Add(deadTime), turnOf(1, "completed", "pending", "Done."))
 	over := inReview()
 	over.LatestSeq, over.Summary.Reviews, over.Summary.Status = 71, 0, "idle"
 	read := m.Update(noon, Listed{Threads: []Thread{over}})
