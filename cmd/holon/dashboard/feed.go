@@ -31,6 +31,11 @@ const (
 	directoriesAfter = 2 * time.Second
 	directoriesEvery = 30 * time.Second
 	directoriesMost  = 50
+
+	// What a thread writes comes without events, too: so the rows on the screen that work
+	// are read again.
+	sightEvery = 2 * time.Second
+	sightMost  = 50
 )
 
 // summaryEvents are the events that change the summary of a thread. They come without
@@ -58,6 +63,7 @@ type feed struct {
 	parents map[string]string   // of child threads
 	working map[string]int64    // threads with a directory that are not closed, by their newest seq
 	busy    map[string]struct{} // threads that work
+	sight   []string            // threads that work and whose rows are on the screen
 	lost    bool                // turns are known that ended with a restart
 	wake    chan struct{}       // has an entry after changed has got one
 	today   spending
@@ -111,6 +117,7 @@ func (f *feed) follow(ctx context.Context) error {
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
 	readers.Go(func() { f.readDirectories(ctx) })
+	readers.Go(func() { f.readSight(ctx) })
 	readers.Go(func() { f.readStorage(ctx) })
 	readers.Go(func() { f.followLost(ctx) })
 	subscription := f.client.Subscribe(client.Options{
@@ -266,6 +273,40 @@ func (f *feed) noteDirectories() {
 		f.changed[id] = struct{}{}
 	}
 	if len(newest) > 0 {
+		f.wakeUp()
+	}
+}
+
+// look says which threads that work are on the screen. It may be called at any time, by any
+// goroutine.
+func (f *feed) look(ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sight = slices.Clone(ids[:min(len(ids), sightMost)])
+}
+
+// readSight has the threads on the screen read again for what they do now.
+func (f *feed) readSight(ctx context.Context) {
+	ticker := time.NewTicker(sightEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		f.noteSight()
+	}
+}
+
+// noteSight has the threads on the screen read again.
+func (f *feed) noteSight() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range f.sight {
+		f.changed[id] = struct{}{}
+	}
+	if len(f.sight) > 0 {
 		f.wakeUp()
 	}
 }

@@ -229,3 +229,36 @@ func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 		return lists(msg, "thread_000", "failed") && lists(msg, "child", "failed")
 	})
 }
+
+// What a thread writes comes without events: the rows on the screen that work are read
+// again, a bounded number, and none while another page is shown.
+func TestRowsInSightAreReadAgain(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	f := &feed{wake: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	p.look = f.look
+	listed := waiting(40)
+	for i := range 30 {
+		listed.Threads[i].Summary.Status = "working"
+	}
+	p.Update(listed)
+	p.View()
+	p.Update(tick{})
+	f.noteSight()
+	ids := f.take()
+	if len(ids) == 0 || len(ids) > 24 || slices.Contains(ids, "thread_35") {
+		t.Errorf("of 24 lines these are read again: %q", ids)
+	}
+	p.page = newStart(p.styles, "", nil, nil)
+	p.Update(tick{})
+	if f.noteSight(); len(f.take()) > 0 {
+		t.Error("rows are read again that nobody sees")
+	}
+	many := make([]string, 3*sightMost)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	f.look(many)
+	if f.noteSight(); len(f.take()) != sightMost {
+		t.Error("the number of rows is not bounded")
+	}
+}

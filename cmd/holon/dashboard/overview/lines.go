@@ -146,6 +146,16 @@ func (m *Model) visible() []*Thread {
 	return threads
 }
 
+// InSight are the threads that work and whose rows were drawn last.
+func InSight(m *Model) (ids []string) {
+	for _, t := range m.visible() {
+		if t.Works() {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
 // listLines are the visible lines of the list, in exactly height lines.
 func (m *Model) listLines(now time.Time, width, height int) []string {
 	entries := m.list.entries()

@@ -30,7 +30,7 @@ func titles(m *Model) (list []string) {
 func TestEachGroupHasItsOrder(t *testing.T) {
 	asks := func(name string, since, asked time.Duration) Thread {
 		th := quick(name, statusWaiting, since)
-		th.Summary.Waiting, th.Summary.WaitingCount = []Waiting{{ItemID: "item_" + name, Title: "?", Since: ago(asked)}}, 1
+		th.Summary.Waiting, th.Summary.WaitingCount = []Waiting{{ItemID: "item_" + name, Since: ago(asked)}}, 1
 		return th
 	}
 	m := loaded(

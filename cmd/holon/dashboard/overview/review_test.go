@@ -17,7 +17,7 @@ import (
 // inReview is a thread with a result that waits for a review.
 func inReview() Thread {
 	return Thread{ID: "thread_0000ffffffff", Agent: "claude", LatestSeq: 70, Summary: Summary{
-		Title: "Mend the build", Status: statusWaiting, Reviews: 1, TurnID: "turn_newer", Since: ago(9 * time.Minute),
+		Title: "Mend the build", Status: statusWaiting, Text: "1 result waits for a review", Reviews: 1, TurnID: "turn_newer", Since: ago(9 * time.Minute),
 	}}
 }
 
