@@ -77,7 +77,7 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 			}
 			_, err := fullscreen.Run(cmd.Context(), o)
 			if launched.Load() {
-				g.note("The server that the dashboard started goes on, and so do its agents.\nTo stop it: holon stop%s", g.dataFlag())
+				g.note("The server that the dashboard started goes on, and so do its agents.\nTo stop it: holon stop%s", dataFlag(g))
 			}
 			return err
 		}
@@ -124,7 +124,7 @@ func elsewhere(registry servers.Registry, data string) []fullscreen.Server {
 }
 
 // dataFlag names the data directory for another command, "" where that finds it without.
-func (g *globals) dataFlag() string {
+func dataFlag(g *globals) string {
 	switch g.loaded.Sources["data"].Origin {
 	case config.FromDefault, config.FromEnv:
 		return ""

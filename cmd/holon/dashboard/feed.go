@@ -19,8 +19,6 @@ import (
 
 // Bounds of what is read.
 const (
-	pageRows     = 500                    // of a list at the start
-	newestClosed = 100                    // closed threads that are listed
 	readTogether = 100                    // changed threads in one request
 	readEvery    = 250 * time.Millisecond // between two requests for changed threads
 	steadyAfter  = 5 * time.Second        // a feed that lasted so long is tried again as a new one
@@ -67,6 +65,10 @@ type feed struct {
 	lost    bool                // turns are known that ended with a restart
 	wake    chan struct{}       // has an entry after changed has got one
 	today   spending
+
+	counted   bool      // the server counts threads …
+	countedAt time.Time // … and did so then …
+	uncounted bool      // … and some have changed since
 }
 
 // run reads everything and then what changes, until ctx ends. After a failure it
@@ -147,56 +149,8 @@ func (f *feed) whoAmI(ctx context.Context) error {
 	return nil
 }
 
-// threadPage is an answer to thread/list.
-type threadPage struct {
-	Threads []thread `json:"threads"`
-	Next    string   `json:"next_cursor"`
-	Latest  int64    `json:"latest_seq"`
-}
-
-// thread is a thread with what only the feed needs of it.
-type thread struct {
-	overview.Thread
-	Session string `json:"agent_session_id"`
-}
-
-// listAll reads all threads that are not closed and the newest closed ones, and
-// returns the seq after which the log continues.
-func (f *feed) listAll(ctx context.Context) (int64, error) {
-	var all []thread
-	latest := int64(-1)
-	for _, state := range []string{"running", "paused", "closing", "closed"} {
-		params := map[string]any{"view": "summary", "state": state, "order": "desc", "limit": pageRows}
-		if state == "closed" {
-			params["limit"] = newestClosed
-		}
-		var pages client.Pages
-		for read := 0; ; {
-			var page threadPage
-			if err := f.call(ctx, "thread/list", params, &page); err != nil {
-				return 0, err
-			}
-			if latest < 0 {
-				latest = page.Latest
-			}
-			all = append(all, page.Threads...)
-			read += len(page.Threads)
-			more, err := pages.Follow(page.Next)
-			if err != nil {
-				return 0, err
-			}
-			if !more || state == "closed" && read >= newestClosed {
-				break
-			}
-			params["cursor"] = page.Next
-		}
-	}
-	f.deliver(all, true)
-	return max(latest, 0), nil
-}
-
-// deliver gives threads to the overview.
-func (f *feed) deliver(threads []thread, whole bool) {
+// deliver gives threads to the overview, with what else is known of them.
+func (f *feed) deliver(threads []thread, listed overview.Listed) {
 	rows := make([]overview.Thread, len(threads))
 	f.mu.Lock()
 	for i, t := range threads {
@@ -210,13 +164,14 @@ func (f *feed) deliver(threads []thread, whole bool) {
 		}
 		if t.Level > 0 && f.parents[t.ID] == "" {
 			f.parents[t.ID] = t.Parent.ID
-			if !whole { // its events came before it was known whose child it is
+			if !listed.Whole { // its events came before it was known whose child it is
 				f.note(t.Parent.ID)
 			}
 		}
 	}
 	f.mu.Unlock()
-	f.send(overview.Listed{Threads: rows, Whole: whole})
+	listed.Threads = rows
+	f.send(listed)
 }
 
 // event notes what an event changes.
@@ -296,6 +251,7 @@ func (f *feed) readSight(ctx context.Context) {
 			return
 		}
 		f.noteSight()
+		f.countLate(ctx)
 	}
 }
 
@@ -362,6 +318,7 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 	params := map[string]any{"view": "summary", "thread_ids": ids, "limit": readTogether}
 	var pages client.Pages
 	for {
+		f.count(params)
 		var page threadPage
 		if err := f.call(ctx, "thread/list", params, &page); err != nil {
 			f.mu.Lock()
@@ -374,7 +331,7 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 			}
 			return
 		}
-		f.deliver(page.Threads, false)
+		f.deliver(page.Threads, overview.Listed{Counts: page.Counts})
 		if more, err := pages.Follow(page.Next); !more || err != nil {
 			return
 		}

@@ -143,7 +143,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 		return nil
 	}
 	if e.Method == notify.TurnReviewed {
-		in.reviewed(now, row, e)
+		tookVerdict(in, now, row, e)
 		return nil
 	}
 	row.Review = nil

@@ -109,14 +109,14 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	case "waiting again":
 		return append(in.judge(now, d.Result), in.subjects()...)
 	case "reviews again":
-		in.judgeReviews(now, d.Result)
+		judgeReviews(in, now, d.Result)
 		return nil
 	case "review":
 		var r struct {
 			Turn json.RawMessage `json:"turn"`
 		}
 		decode(d.Result, &r)
-		in.putReview(now, r.Turn)
+		putReview(in, now, r.Turn)
 		return nil
 	case "items":
 		l.items = d.Result
@@ -229,7 +229,7 @@ func (in intake) begin(now time.Time) []screen.Action {
 	in.m.turns.older = newest.NextCursor
 	in.takeItems(l.items)
 	out := in.judge(now, l.waiting)
-	in.judgeReviews(now, l.reviews)
+	judgeReviews(in, now, l.reviews)
 	in.placeChildren()
 	for key := range unfolded {
 		if e := in.m.history.byKey[key]; e != nil {

@@ -98,7 +98,7 @@ func answerOf(a screen.Action) string {
 func (t turnRow) inReview() bool { return t.ended() && t.Review != nil && t.Review.State == "pending" }
 
 // judgeReviews takes the reviews that are open. Others are over.
-func (in intake) judgeReviews(now time.Time, result json.RawMessage) {
+func judgeReviews(in intake, now time.Time, result json.RawMessage) {
 	var list struct {
 		Turns     []json.RawMessage `json:"turns"`
 		LatestSeq int64             `json:"latest_seq"`
@@ -114,13 +114,13 @@ func (in intake) judgeReviews(now time.Time, result json.RawMessage) {
 		}
 	}
 	for _, raw := range list.Turns {
-		in.putReview(now, raw)
+		putReview(in, now, raw)
 	}
 	in.leaveQuestion()
 }
 
 // putReview shows the review of a turn as it was read, unless what is known is newer.
-func (in intake) putReview(now time.Time, raw json.RawMessage) {
+func putReview(in intake, now time.Time, raw json.RawMessage) {
 	var t turnRow
 	decode(raw, &t)
 	row := in.m.turns.rows[t.TurnID]
@@ -130,8 +130,8 @@ func (in intake) putReview(now time.Time, raw json.RawMessage) {
 	in.m.asks.put(now, newReview(raw))
 }
 
-// reviewed takes a verdict.
-func (in intake) reviewed(now time.Time, row *turnRow, e client.Event) {
+// tookVerdict takes a verdict.
+func tookVerdict(in intake, now time.Time, row *turnRow, e client.Event) {
 	var p struct {
 		Verdict string `json:"verdict"`
 		By      string `json:"by"`

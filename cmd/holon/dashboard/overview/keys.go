@@ -268,7 +268,7 @@ func (m *Model) keysOf() []screen.Key {
 // keys are the keys of the list without those that can do nothing now.
 func (l *list) keys() []screen.Key {
 	t := l.current()
-	idle := l.totals().waiting == 0
+	idle := l.totals().NeedsYou == 0
 	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
 		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
 	})

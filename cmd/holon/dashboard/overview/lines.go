@@ -62,17 +62,18 @@ func (m *Model) topLine(now time.Time, width int) string {
 		style screen.Style
 	}
 	parts := []part{{"nothing needs you", screen.Style{}}}
-	if n.waiting == 1 {
+	beyond := m.list.beyond
+	if n.NeedsYou == 1 && beyond.NeedsYou == 0 {
 		parts[0] = part{"1 needs you", m.styles.Waiting}
-	} else if n.waiting > 1 {
-		parts[0] = part{fmt.Sprintf("%d need you", n.waiting), m.styles.Waiting}
+	} else if n.NeedsYou > 0 {
+		parts[0] = part{m.list.number(n.NeedsYou, beyond.NeedsYou) + " need you", m.styles.Waiting}
 	}
 	if !m.lost.IsZero() {
 		parts = append([]part{{"as of " + m.lost.Format("15:04"), m.styles.Failed}}, parts...)
 	}
-	parts = append(parts, part{fmt.Sprintf("%d working", n.working), m.styles.Working})
-	if n.failed > 0 {
-		parts = append(parts, part{fmt.Sprintf("%d failed", n.failed), m.styles.Failed})
+	parts = append(parts, part{m.list.number(n.Working, beyond.Working) + " working", m.styles.Working})
+	if n.Failed > 0 {
+		parts = append(parts, part{m.list.number(n.Failed, beyond.Failed) + " failed", m.styles.Failed})
 	}
 	if spent := m.today.on(now); spent != "" {
 		parts = append(parts, part{spent + " today", screen.Style{}})
@@ -123,15 +124,39 @@ func (l *list) entries() []entry {
 	last := groups
 	for i, t := range l.rows {
 		if g := l.in[i]; g != last {
-			entries = append(entries, entry{heading: fmt.Sprintf("%s (%d)", groupNames[g], l.counts[g])})
+			entries = append(l.rest(entries, last), entry{heading: groupNames[g] + " (" + l.size(g) + ")"})
 			last = g
 		}
 		entries = append(entries, entry{thread: t})
 	}
-	if n := l.counts[closed]; n > 0 && !l.unfolded && l.filter == "" {
-		entries = append(entries, entry{says: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
+	entries = l.rest(entries, last)
+	switch {
+	case l.filter != "":
+		if l.partly {
+			entries = append(entries, entry{says: "More match than are shown: type more of what you look for."})
+		}
+	case !l.unfolded && l.counts[closed]+l.beyond.Closed > 0:
+		entries = append(entries, entry{says: groupNames[closed] + " (" + l.size(closed) + "): c shows them"})
 	}
 	return entries
+}
+
+// size is how many threads of a group there are.
+func (l *list) size(g group) string {
+	beyond := l.beyond.more(g)
+	if l.filter != "" {
+		beyond = 0
+	}
+	return l.number(l.counts[g]+beyond, beyond)
+}
+
+// rest says how many threads of a group are not listed, behind those that are.
+func (l *list) rest(entries []entry, g group) []entry {
+	if g == groups || l.filter != "" || l.beyond.more(g) == 0 {
+		return entries
+	}
+	n := l.beyond.more(g)
+	return append(entries, entry{says: "  and " + l.number(n, n) + " more: / finds them"})
 }
 
 // visible are the threads whose rows were drawn last.

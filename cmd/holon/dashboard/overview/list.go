@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // list holds the threads and the order in which they are shown.
@@ -20,7 +19,12 @@ type list struct {
 	wanted   string // selected as soon as it is listed: the thread that the person has started
 	place    int    // of the selected row when it was last found
 	filter   string
+	partly   bool // the server has more threads that match it than it has listed
 	unfolded bool // closed threads are shown
+
+	served bool   // the server counts threads, and finds them by a text
+	beyond Counts // threads that are not held
+	cut    bool   // there are such that need somebody, work or have failed
 }
 
 // put adds or replaces threads. whole says that these are all.
@@ -71,6 +75,9 @@ func (l *list) forget() {
 	for _, t := range over[maxClosed/2:] {
 		delete(l.threads, t.ID)
 	}
+	if l.served {
+		l.beyond.Closed += len(over) - maxClosed/2
+	}
 }
 
 // count counts the threads of each group. A row that stays where it is for a moment counts
@@ -119,11 +126,10 @@ func inOrder(a, b *Thread) int {
 	return cmp.Or(c, strings.Compare(a.ID, b.ID))
 }
 
-// matches reports whether a thread is listed. Child threads are numbers in the row
-// of their parent unless they need the person.
+// matches reports whether a thread is listed.
 func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
-		return t.Level == 0 || t.group() == needsYou
+		return t.shown()
 	}
 	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
 	if t.Summary.Git != nil {
@@ -208,31 +214,3 @@ func (l *list) beside(t *Thread) string {
 
 // crowded reports whether another thread writes in the same directory.
 func (l *list) crowded(t *Thread) bool { return t.writes() && l.shared[t.directory()] > 1 }
-
-// totals are the numbers of the top line, over all threads whatever the filter.
-type totals struct {
-	waiting, working, failed int
-	oldest                   time.Time // since when the oldest question waits
-}
-
-func (l *list) totals() totals {
-	var n totals
-	for _, t := range l.threads {
-		switch t.Summary.Status {
-		case statusWaiting:
-			n.waiting++
-			if since := t.since(); n.oldest.IsZero() || since.Before(n.oldest) {
-				n.oldest = since
-			}
-		case statusWorking:
-			if t.Level == 0 {
-				n.working++
-			}
-		case statusFailed:
-			if t.Level == 0 {
-				n.failed++
-			}
-		}
-	}
-	return n
-}

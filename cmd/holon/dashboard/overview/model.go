@@ -21,11 +21,14 @@ const (
 
 // Messages of the program to the overview, besides those of package screen.
 type (
-	// Listed are threads that were read. Whole says that these are all there are
-	// to show.
+	// Listed are threads that were read. Whole says that these are all there are to show,
+	// and Cut that there are more that need somebody, work or have failed. Counts are
+	// those of the server, nil if it was not asked or does not count.
 	Listed struct {
 		Threads []Thread
 		Whole   bool
+		Cut     bool
+		Counts  *Counts
 	}
 	// Today is what turns have cost that ended on a day.
 	Today struct {
@@ -74,7 +77,7 @@ func New(styles screen.Styles, cwd string) *Model {
 func (m *Model) Loaded() bool { return m.loaded }
 
 // NeedYou is how many threads wait for the person.
-func (m *Model) NeedYou() int { return m.list.totals().waiting }
+func (m *Model) NeedYou() int { return m.list.totals().NeedsYou }
 
 // Selected is the id of the selected thread, "" if there is none.
 func (m *Model) Selected() string { return m.list.selected }
@@ -140,6 +143,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case screen.Connection:
 		m.lost = lostSince(m.lost, now, msg.State)
 	}
+	actions = append(actions, findMore(m, now)...)
 	m.settle(now)
 	if turnedBy(msg) && before != "" && before != actsOn(m) {
 		m.turned = now
@@ -185,6 +189,7 @@ func lostSince(since, now time.Time, state client.State) time.Time {
 func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
 	first := !m.loaded
 	m.list.put(msg.Threads, msg.Whole)
+	m.list.counted(msg)
 	m.stale, m.loaded = true, true
 	if first {
 		m.frozen = time.Time{}
@@ -216,6 +221,8 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			return gotReview(m, now, msg)
 		case callEnd:
 			return ended(now, msg)
+		case callFilter:
+			foundMore(m, msg)
 		case callSubject:
 			m.gotSubject(now, action, msg)
 		}
@@ -260,6 +267,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.stale {
 		at(m.frozen)
 	}
+	at(m.filter.due)
 	for _, one := range m.closing {
 		at(now.Add((one.at.Sub(now)-1)%time.Second + 1)) // the countdown
 	}
