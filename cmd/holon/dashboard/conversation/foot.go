@@ -145,6 +145,9 @@ func (d drawing) help() []screen.Key {
 		if d.m.aim().turn != "" {
 			does = "steer"
 		}
+		if strings.TrimSpace(d.m.input.text) == helpCommand {
+			does = "show the keys"
+		}
 		list := []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}}
 		if d.m.view.scrolls {
 			list = append(list, screen.Key{Name: "PgUp", Does: "scroll"})

@@ -124,7 +124,7 @@ func (l *list) entries() []entry {
 	last := groups
 	for i, t := range l.rows {
 		if g := l.in[i]; g != last {
-			entries = append(l.rest(entries, last), entry{heading: groupNames[g] + " (" + l.size(g) + ")"})
+			entries = append(l.rest(entries, last), entry{heading: l.heading(g)})
 			last = g
 		}
 		entries = append(entries, entry{thread: t})
@@ -136,18 +136,29 @@ func (l *list) entries() []entry {
 			entries = append(entries, entry{says: "More match than are shown: type more of what you look for."})
 		}
 	case !l.unfolded && l.counts[closed]+l.beyond.Closed > 0:
-		entries = append(entries, entry{says: groupNames[closed] + " (" + l.size(closed) + "): c shows them"})
+		entries = append(entries, entry{says: l.heading(closed) + ": c shows them"})
 	}
 	return entries
 }
 
-// size is how many threads of a group there are.
-func (l *list) size(g group) string {
-	beyond := l.beyond.more(g)
+// heading names a group, and says how many threads it has. Those that failed are among those
+// that are done, and counted by themselves.
+func (l *list) heading(g group) string {
+	beyond := l.beyond
 	if l.filter != "" {
-		beyond = 0
+		beyond = Counts{}
 	}
-	return l.number(l.counts[g]+beyond, beyond)
+	counted := func(name string, n, beyond int) string {
+		return name + " (" + l.number(n+beyond, beyond) + ")"
+	}
+	if g != done {
+		return counted(groupNames[g], l.counts[g], beyond.more(g))
+	}
+	text := counted(groupNames[done], l.counts[done]-l.failed, beyond.Done)
+	if l.failed+beyond.Failed > 0 {
+		text += counted(", failed", l.failed, beyond.Failed)
+	}
+	return text
 }
 
 // rest says how many threads of a group are not listed, behind those that are.
@@ -219,18 +230,20 @@ func (l *list) nothing() []entry {
 // scroll brings the selected row into sight, with its heading if it is the first
 // of its group.
 func (m *Model) scroll(entries []entry, height int) {
-	at := 0
+	at, end := 0, 0
 	for i, e := range entries {
 		if e.thread != nil && e.thread.ID == m.list.selected {
-			at = i
+			at, end = i, i
+		} else if e.says != "" && end == i-1 && i-at < height {
+			end = i // what is said below it is in sight, too
 		}
 	}
 	if at > 0 && entries[at-1].thread == nil && at-1 < m.offset {
 		m.offset = at - 1
 	}
 	m.offset = min(m.offset, at)
-	if at >= m.offset+height {
-		m.offset = at - height + 1
+	if end >= m.offset+height {
+		m.offset = end - height + 1
 	}
 	m.offset = max(min(m.offset, len(entries)-height), 0)
 }

@@ -12,6 +12,7 @@ type list struct {
 	rows    []*Thread   // in the order of groups, of those that are shown
 	in      []group     // the group of each row when they were put in order
 	counts  [groups]int // of threads that match the filter, as they are now
+	failed  int         // of those that are done
 	used    used
 	shared  map[string]int // threads that write in a directory, if more than one does
 
@@ -83,10 +84,13 @@ func (l *list) forget() {
 // count counts the threads of each group. A row that stays where it is for a moment counts
 // where it belongs, as in the top line.
 func (l *list) count() {
-	l.counts = [groups]int{}
+	l.counts, l.failed = [groups]int{}, 0
 	for _, t := range l.threads {
-		if l.matches(t) {
-			l.counts[t.group()]++
+		if !l.matches(t) {
+			continue
+		}
+		if l.counts[t.group()]++; t.Summary.Status == statusFailed {
+			l.failed++
 		}
 	}
 }
