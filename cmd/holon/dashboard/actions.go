@@ -187,6 +187,8 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, "Dismissed. r retries the turn of a thread.")
 	case screen.Close:
 		p.say(now, "Closed.")
+	case screen.Rename:
+		p.say(now, renamed(a))
 	case screen.Respond:
 		p.say(now, "Answered.")
 	case screen.Review:
@@ -194,6 +196,14 @@ func (p *program) report(now time.Time, done screen.Done) {
 	case screen.StartThread:
 		p.say(now, "Started.")
 	}
+}
+
+// renamed says whose title a thread has now.
+func renamed(a screen.Rename) string {
+	if a.Title == "" {
+		return "It has no title until its agent gives one."
+	}
+	return "Renamed. Its agent does not replace that."
 }
 
 // reviewed says what follows from a verdict.

@@ -213,7 +213,7 @@ func (in intake) rewound(now time.Time, marker fold.Marker) (out []screen.Action
 func (in intake) threadEvent(e client.Event) {
 	var p threadRow
 	decode(e.Params, &p)
-	if p.Title != "" {
+	if p.Title != "" || p.TitleBy != "" { // a title that was given back is empty
 		in.m.thread.Title = p.Title
 	}
 	if p.Config != nil {

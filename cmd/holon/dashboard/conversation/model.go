@@ -67,6 +67,7 @@ const (
 type threadRow struct {
 	ThreadID string `json:"thread_id"`
 	Title    string `json:"title"`
+	TitleBy  string `json:"title_by"`
 	Agent    string `json:"agent"`
 	State    string `json:"state"`
 	Config   *struct {

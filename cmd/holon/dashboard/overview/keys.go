@@ -40,6 +40,7 @@ var allKeys = []screen.Key{
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
+	{Name: "t", Does: "give the thread a title, which its agent does not replace"},
 	{Name: "c", Does: "show or fold closed threads"},
 	{Name: "y", Does: "copy the id of the thread"},
 	{Name: "v", Does: "mark what happened while you were away as seen"},
@@ -70,6 +71,8 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
+	case m.naming != nil:
+		return nameKey(m, key)
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
@@ -171,6 +174,8 @@ func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []sc
 		return retry(t)
 	case "x":
 		return m.close(now, t)
+	case "t":
+		return name(m, t)
 	}
 	return noCommand(key)
 }
@@ -218,6 +223,10 @@ func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
 		return m.form.paste(msg)
+	case m.naming != nil && !fits(m.naming.input, msg.Content):
+		return say("That is too long for a title.")
+	case m.naming != nil && !m.naming.sent:
+		m.naming.input, _ = m.naming.input.Update(msg)
 	case m.asked != nil && m.asked.ask != nil:
 		if !m.asked.ask.Paste(msg.Content) {
 			return say(conversation.TooLong(msg.Content) + ".")
@@ -244,6 +253,8 @@ func (m *Model) keysOf() []screen.Key {
 		return screen.HelpKeys
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
+	case m.naming != nil:
+		return []screen.Key{{Name: "Enter", Does: "rename"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":

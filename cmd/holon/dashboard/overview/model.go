@@ -58,6 +58,7 @@ type Model struct {
 	form   *form        // of a new thread; nil: not open
 	draft  *form        // a form that was left
 	asked  *asked       // the question in the panel
+	naming *naming      // a title that is typed; nil: none is
 	sure   *screen.Sure // what waits for a confirmation
 	help   screen.Help
 
@@ -252,6 +253,8 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 		answered(m, action.Item, msg.Err)
 	case screen.Review:
 		answered(m, action.Turn, msg.Err)
+	case screen.Rename:
+		named(m, action.Thread, msg.Err)
 	}
 	return nil
 }
@@ -293,6 +296,8 @@ func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	switch {
 	case m.form != nil:
 		x, y, show = m.form.cursor(width)
+	case m.naming != nil:
+		x, y, show = m.naming.cursor(width)
 	case m.asked != nil:
 		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:
