@@ -22,6 +22,7 @@ import (
 // in goroutines of their own.
 func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Action) tea.Cmd {
 	var commands []tea.Cmd
+	var seen []screen.Action
 	for _, action := range actions {
 		switch action := action.(type) {
 		case screen.Quit:
@@ -40,9 +41,14 @@ func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Act
 			p.follow(from, action)
 		case screen.Work:
 			commands = append(commands, func() tea.Msg { return toPage{from, action.Do()} })
+		case screen.Seen:
+			seen = append(seen, action)
 		default:
 			commands = append(commands, p.request(from, action))
 		}
+	}
+	if len(seen) > 0 {
+		commands = append(commands, p.request(from, seen...))
 	}
 	return tea.Batch(commands...)
 }
@@ -90,12 +96,17 @@ func (p *program) follow(page screen.Page, action screen.Follow) {
 	})
 }
 
-// request sends the request of an action.
-func (p *program) request(page screen.Page, action screen.Action) tea.Cmd {
+// request sends the requests of actions one after the other, so that many are not in the
+// way of others. The page learns of the last one.
+func (p *program) request(page screen.Page, actions ...screen.Action) tea.Cmd {
 	c, consumer := p.client, p.consumer
 	return func() tea.Msg {
-		result, err := p.perform(p.ctx, c, consumer, action)
-		return toPage{page, screen.Done{Action: action, Result: result, Err: err}}
+		var done screen.Done
+		for _, action := range actions {
+			result, err := p.perform(p.ctx, c, consumer, action)
+			done = screen.Done{Action: action, Result: result, Err: err}
+		}
+		return toPage{page, done}
 	}
 }
 
