@@ -30,7 +30,7 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	if kept := m.list.kept(width); kept != "" && !m.filter.open {
 		lines = append(lines, m.styles.Notice.Paint(screen.Pad(kept, width)))
 	}
-	panel := m.panel(now, width, height)
+	panel := m.panel(now, width, height-(len(lines)-1)) // what is said above takes of its room
 	m.screen.top = height - 1 - len(panel)
 	if room := m.screen.top - len(lines); room >= 10 {
 		if away := m.awayLines(now, width, room/3); len(away) > 0 {

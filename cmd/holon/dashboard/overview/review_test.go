@@ -147,3 +147,19 @@ func TestAReviewThatIsGoneSaysSo(t *testing.T) {
 		t.Errorf("the end of it: %v", got)
 	}
 }
+
+// What is said above the list takes no row of an answer, in the smallest windows neither.
+func TestEveryVerdictIsSeenBelowWhatIsSaid(t *testing.T) {
+	later := noon.Add(deadTime)
+	for _, height := range []int{9, 10, 14, 24} {
+		m := loaded(inReview())
+		m.Update(noon, Lost{lostOf("turn_a")})
+		reviews(t, m, noon, turnOf(1, "completed", "pending", "a\n\n- b\n- c"))
+		if got := text(m, later, 40, height); !strings.Contains(got, "3 Block") {
+			t.Errorf("in %d lines a verdict is missing:\n%s", height, got)
+		}
+		if press(m, later, "n", "x"); !strings.Contains(text(m, later, 40, height), "» x") {
+			t.Errorf("in %d lines the note is not seen:\n%s", height, text(m, later, 40, height))
+		}
+	}
+}
