@@ -15,10 +15,11 @@ import (
 // ownSummary is the part of a summary that follows from the rows of the thread itself:
 // its turns, items, tries. Each of its units moves the thread's latest_seq.
 type ownSummary struct {
-	s     Snapshot
-	tries *completion
-	t     *threads.Thread
-	out   turns.Summary
+	s      Snapshot
+	tries  *completion
+	titles *titles
+	t      *threads.Thread
+	out    turns.Summary
 
 	active *turns.Brief
 	last   *turns.Brief // the turn that ended last
@@ -26,14 +27,9 @@ type ownSummary struct {
 	review notify.Time  // since when the oldest end waits for a review
 }
 
-// summary makes it. title is the thread's title as it was known before, "" = it was not:
-// it is found once.
-func (o *ownSummary) summary(title string) (turns.Summary, error) {
-	if o.t.Title != "" {
-		title = sanitize.Line(o.t.Title, turns.MaxSummaryTitle)
-	}
-	o.out = turns.Summary{Title: title, Spent: turns.SpentOf(o.t.Spent)}
-	for _, read := range []func() error{o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readTitle, o.readError, o.readTimes} {
+func (o *ownSummary) summary() (turns.Summary, error) {
+	o.out = turns.Summary{Spent: turns.SpentOf(o.t.Spent)}
+	for _, read := range []func() error{o.readTitle, o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readError, o.readTimes} {
 		if err := read(); err != nil {
 			return o.out, err
 		}
@@ -42,8 +38,12 @@ func (o *ownSummary) summary(title string) (turns.Summary, error) {
 	return o.out, nil
 }
 
-// readTurns finds the active turn, the queue, and the turn that ended last. Turns may
-// overtake each other, so that is not always the newest one.
+func (o *ownSummary) readTitle() (err error) {
+	o.out.Title, err = o.titles.of(o.t)
+	return err
+}
+
+// readTurns finds the active turn, the queue, and the turn that ended last.
 func (o *ownSummary) readTurns() error {
 	if err := o.s.Scan(ledger.Range{Index: turns.BriefUnfinished, Prefix: []any{o.t.ThreadID}}, func(v ledger.Values) error {
 		b := turns.ReadBrief(v)
@@ -58,17 +58,8 @@ func (o *ownSummary) readTurns() error {
 	}); err != nil {
 		return err
 	}
-	looked := 0
-	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
-		b := turns.ReadBrief(v)
-		if b.State.Ended() && !b.StartedAt.IsZero() && (o.last == nil || endedAfter(&b, o.last)) {
-			o.last = &b
-		}
-		if looked++; looked == turns.MaxSummaryTurns {
-			return ledger.ErrEnough
-		}
-		return nil
-	}); err != nil {
+	var err error
+	if o.last, err = endedLast(o.s, o.t.ThreadID); err != nil {
 		return err
 	}
 	switch {
@@ -78,6 +69,23 @@ func (o *ownSummary) readTurns() error {
 		o.out.TurnID = o.last.TurnID
 	}
 	return nil
+}
+
+// endedLast finds the turn of a thread that ended last, among its newest ones; nil if
+// there is none. Turns may overtake each other, so that is not always the newest one.
+func endedLast(s Snapshot, threadID string) (last *turns.Brief, err error) {
+	looked := 0
+	err = s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
+		b := turns.ReadBrief(v)
+		if b.State.Ended() && !b.StartedAt.IsZero() && (last == nil || endedAfter(&b, last)) {
+			last = &b
+		}
+		if looked++; looked == turns.MaxSummaryTurns {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+	return last, err
 }
 
 // endedAfter compares when turns ended. A verdict about one changes updated_seq later.
@@ -219,30 +227,6 @@ func (o *ownSummary) readText() error {
 		o.out.Text = sanitize.Line(t.Message, turns.MaxSummaryText)
 	}
 	return err
-}
-
-// readTitle finds the first prompt of a thread without a title.
-func (o *ownSummary) readTitle() error {
-	if o.out.Title != "" {
-		return nil
-	}
-	first := ""
-	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, First: 2}, func(v ledger.Values) error {
-		first = v.Text(1)
-		return ledger.ErrEnough
-	}); err != nil || first == "" {
-		return err
-	}
-	return o.s.Scan(ledger.Range{Index: items.Input, Prefix: []any{first}}, func(v ledger.Values) error {
-		c, err := items.Decode(items.Read(v).Content)
-		if err != nil {
-			return err
-		}
-		if m, ok := c.(items.UserMessage); ok {
-			o.out.Title = sanitize.Line(m.Text(), turns.MaxSummaryTitle)
-		}
-		return ledger.ErrEnough
-	})
 }
 
 // readError finds how the turn that ended last did not complete.

@@ -19,10 +19,11 @@ type Brief struct {
 	InReview    bool
 	Message     string // of the progress
 	StopReason  string
+	ThreadID    string
 }
 
 var briefTable = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "turn_id", "state", "progress", "queued_at",
-	"started_at", "first_started_at", "completed_at", "updated_seq", "retry_at", "waits_for", "review_state", "progress_message", "stop_reason"}})
+	"started_at", "first_started_at", "completed_at", "updated_seq", "retry_at", "waits_for", "review_state", "progress_message", "stop_reason", "thread_id"}})
 
 // The orders in which turns are found, for ReadBrief.
 var (
@@ -30,6 +31,7 @@ var (
 	BriefOfThread   = briefly(OfThread)
 	BriefChildrenOf = briefly(ChildrenOf)
 	BriefInReview   = briefly(PendingReviewsOfThread)
+	BriefReviews    = briefly(PendingReviews)
 )
 
 func briefly(ix *ledger.Index) *ledger.Index {
@@ -44,7 +46,7 @@ func ReadBrief(v ledger.Values) Brief {
 		CreatedSeq: v.Int(0), TurnID: v.Text(1), State: State(v.Text(2)), Progress: Progress(v.Text(3)),
 		QueuedAt: notify.TimeFromMilli(v.Int(4)), StartedAt: notify.TimeFromMilli(v.Int(5)),
 		CompletedAt: notify.TimeFromMilli(v.Int(7)), UpdatedSeq: v.Int(8), InReview: ReviewState(v.Text(11)) == ReviewPending,
-		Message: v.Text(12), StopReason: v.Text(13),
+		Message: v.Text(12), StopReason: v.Text(13), ThreadID: v.Text(14),
 	}
 	if first := v.Int(6); first != 0 {
 		b.StartedAt = notify.TimeFromMilli(first)

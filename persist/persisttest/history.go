@@ -289,6 +289,8 @@ func (m *model) end(r *rapid.T, k *actor) {
 		k.Review(k.turn, rapid.SampledFrom(turns.Verdicts).Draw(r, "verdict"), rapid.SampledFrom([]string{"", "turn_next"}).Draw(r, "continued"))
 	case 2:
 		k.Lose(k.turn, rapid.SampledFrom([]string{turns.ServerStopping, turns.ServerRestarted}).Draw(r, "reason"))
+	case 3:
+		k.FailTurn(k.turn)
 	default:
 		k.EndTurn(k.turn)
 	}

@@ -81,6 +81,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
 		{"SummariesFollowFromRows", summaries},
 		{"SummariesSeeOtherThreads", summariesOfOthers},
+		{"CountsAreWhatListsHave", countedThreads},
 		{"TurnsThatARestartEndedAreListedUntilSomebodyGoesOn", lostTurns},
 		{"StoreBehavesAsItsModel", property},
 	} {

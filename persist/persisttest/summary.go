@@ -31,7 +31,7 @@ func summaryOf(t testing.TB, store Store, threadID string) turns.Summary {
 func summaries(t *testing.T, h Harness) {
 	m := NewMaker(t, h.Store, "thread_a")
 	// want changes what is expected, and compares.
-	want := turns.Summary{Status: turns.SummaryIdle}
+	want := turns.Summary{Title: "thread_a", Status: turns.SummaryIdle} // a client has chosen the id
 	step := func(name string, change func(now notify.Time)) {
 		t.Helper()
 		m.Commit()
@@ -262,7 +262,7 @@ func (m *model) summaries(r *rapid.T, p paging) {
 		}
 		s.Summary = turns.Summary{}
 	}
-	listed(m, said(q), fresh, err, want, func(s *turns.Summarized) int64 { return s.Thread.CreatedSeq }, p)
+	listed(m, said(q), fresh.List, err, want, func(s *turns.Summarized) int64 { return s.Thread.CreatedSeq }, p)
 }
 
 // glance compares a summary with all rows of its thread.

@@ -89,6 +89,10 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
 				_, err = s.view.Summaries(ctx, turns.SummaryQuery{Query: threads.Query{State: state, Agent: agent, Newest: newest}})
 				check(fmt.Sprintf("summaries of threads of state %q and agent %q", state, agent), "threads", want, err)
+				_, err = s.view.Summaries(ctx, turns.SummaryQuery{
+					Query: threads.Query{State: state, Agent: agent, Newest: newest}, Statuses: []turns.ListStatus{turns.ListDone},
+				})
+				check(fmt.Sprintf("done threads of state %q and agent %q", state, agent), "threads", want, err)
 			}
 		}
 		for _, thread := range []string{"", "thread_a"} {
