@@ -1,8 +1,6 @@
 package persist
 
 import (
-	"github.com/go-json-experiment/json"
-
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -25,17 +23,20 @@ type ownSummary struct {
 	last   *turns.Brief // the turn that ended last
 	queued notify.Time  // since when the oldest queued turn waits
 	review notify.Time  // since when the oldest end waits for a review
+	saying string       // the newest open message of the active turn
 }
 
 func (o *ownSummary) summary() (turns.Summary, error) {
 	o.out = turns.Summary{Spent: turns.SpentOf(o.t.Spent)}
-	for _, read := range []func() error{o.readTitle, o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readError, o.readTimes} {
+	for _, read := range []func() error{o.readTitle, o.readTurns, o.readReviews, o.readOpenItems, o.readError, o.readTimes} {
 		if err := read(); err != nil {
 			return o.out, err
 		}
 	}
 	o.setStatus()
-	return o.out, nil
+	recent, err := o.readRecent()
+	o.out.Text = o.out.Now(recent)
+	return o.out, err
 }
 
 func (o *ownSummary) readTitle() (err error) {
@@ -122,8 +123,10 @@ func (o *ownSummary) readOpenItems() error {
 			if o.out.WaitingCount++; len(asks) < turns.MaxWaitingItems {
 				asks = append(asks, b)
 			}
-		case b.Type == items.KindToolCall || b.Type == items.KindCommandExecution || b.Type == items.KindFileChange:
+		case isTool(b.Type):
 			doing = b.ItemID
+		case b.Type == items.KindAgentMessage:
+			o.saying = b.ItemID
 		}
 		return nil
 	}); err != nil {
@@ -153,80 +156,6 @@ func (o *ownSummary) content(itemID string) (items.Content, error) {
 		return nil, err
 	}
 	return items.Decode(it.Content)
-}
-
-// setText sets the beginning of a message, which may still grow, unless it has no text.
-func (o *ownSummary) setText(itemID string) error {
-	it, err := one(o.s, itemOf, items.ByID, itemID)
-	if err != nil || it == nil {
-		return err
-	}
-	c, err := items.Decode(it.Content)
-	if err != nil {
-		return err
-	}
-	text, _ := items.TextOf(c)
-	line := sanitize.Line(text, turns.MaxSummaryText)
-	looked := 0
-	if it.Status.Open() && !isCut(line) {
-		if err := o.s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{itemID}, After: it.UpdatedSeq}, func(v ledger.Values) error {
-			var d items.Delta
-			if err := json.Unmarshal(v.Blob(0), &d); err != nil {
-				return err
-			}
-			text += d.Delta.Text
-			looked++
-			if line = sanitize.Line(text, turns.MaxSummaryText); isCut(line) || len(text) > maxBlank || looked == maxDeltas {
-				return ledger.ErrEnough
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	o.out.Text = line
-	return nil
-}
-
-// What is read of a growing message at most. It is more than a line needs, unless the
-// message is mostly blank.
-const (
-	maxBlank  = 8 << 10 // bytes
-	maxDeltas = 1000
-)
-
-// isCut reports whether more text would not change the line.
-func isCut(line string) bool { return len([]rune(line)) == turns.MaxSummaryText }
-
-// readText finds the agent's last live text: among the newest items, else what the last
-// turn ended with.
-func (o *ownSummary) readText() error {
-	looked := 0
-	if err := o.s.Scan(ledger.Range{Index: items.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
-		b := items.ReadBrief(v)
-		if b.Type == items.KindAgentMessage && b.Status != items.StatusDeleted {
-			it := items.Item{CreatedSeq: b.CreatedSeq, Span: b.Span}
-			if err := o.tries.lineage(&it); err != nil {
-				return err
-			}
-			if !it.Superseded {
-				if err := o.setText(b.ItemID); err != nil {
-					return err
-				}
-			}
-		}
-		if looked++; o.out.Text != "" || looked == turns.MaxSummaryItems {
-			return ledger.ErrEnough
-		}
-		return nil
-	}); err != nil || o.out.Text != "" || o.last == nil {
-		return err
-	}
-	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
-	if err == nil && t != nil && t.State == turns.Completed {
-		o.out.Text = sanitize.Line(t.Message, turns.MaxSummaryText)
-	}
-	return err
 }
 
 // readError finds how the turn that ended last did not complete.
