@@ -27,7 +27,7 @@ type ownSummary struct {
 }
 
 func (o *ownSummary) summary() (turns.Summary, error) {
-	o.out = turns.Summary{Spent: turns.SpentOf(o.t.Spent)}
+	o.out = turns.Summary{Spent: turns.SpentOf(o.t.Spent), Changed: o.t.Lines}
 	for _, read := range []func() error{o.readTitle, o.readTurns, o.readReviews, o.readOpenItems, o.readError, o.readTimes} {
 		if err := read(); err != nil {
 			return o.out, err

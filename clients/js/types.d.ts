@@ -4130,6 +4130,10 @@ export interface ItemCreatedEvent {
   content: ItemContent;
   truncated?: boolean;
   total_bytes?: number;
+  changed?: {
+    added: number;
+    removed: number;
+  };
   requested_by?: string;
 }
 
@@ -4153,6 +4157,10 @@ export interface ItemUpdatedEvent {
   content: ItemContent;
   truncated?: boolean;
   total_bytes?: number;
+  changed?: {
+    added: number;
+    removed: number;
+  };
 }
 
 /** An item was withdrawn. */

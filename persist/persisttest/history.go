@@ -248,7 +248,12 @@ func (m *model) say(r *rapid.T, k *actor, text string) {
 // item creates an item of some kind in the turn.
 func (m *model) item(r *rapid.T, k *actor, text string) {
 	id := m.id("item")
-	switch pick(r, 10, "kind") {
+	switch pick(r, 11, "kind") {
+	case 10:
+		k.Add(notify.ItemCreated, k.turn, id, &items.Created{
+			ItemID: id, Type: "created", Status: items.StatusCompleted, Content: items.Raw(`{"type":"file_change","changes":[]}`),
+			Changed: &items.Lines{Added: 1, Removed: int64(len(text))},
+		})
 	case 0:
 		k.Create(k.turn, id, items.StatusCompleted, userMessage(text))
 	case 1: // it has not been delivered yet

@@ -314,7 +314,7 @@ func (m *model) glance(s *turns.Summarized) {
 		text = ""
 	}
 	if u.Queued != queued || u.Reviews != min(reviews, turns.MaxSummaryTurns) || u.WaitingCount != waiting || text != "" && u.Text != text ||
-		busy != "" && u.TurnID != busy || !reflect.DeepEqual(u.Spent, turns.SpentOf(k.Thread.Spent)) {
+		busy != "" && u.TurnID != busy || !reflect.DeepEqual(u.Spent, turns.SpentOf(k.Thread.Spent)) || !reflect.DeepEqual(u.Changed, k.Thread.Lines) {
 		m.t.Fatalf("%s is summarized as %+v; it has %d queued, %d reviews, %q active, %d questions, the text %q, and has spent %+v",
 			k.ID, u, queued, reviews, busy, waiting, text, k.Thread.Spent)
 	}
