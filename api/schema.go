@@ -39,6 +39,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[notify.Time]():           {Type: "string", Format: "date-time"},
 	reflect.TypeFor[jsontext.Value]():        {},
 	reflect.TypeFor[threads.State]():         openEnum(threads.States...),
+	reflect.TypeFor[threads.TitleBy]():       openEnum(threads.ByClient),
 	reflect.TypeFor[turns.State]():           openEnum(turns.States...),
 	reflect.TypeFor[turns.Progress]():        openEnum(turns.Starting, turns.Running, turns.Waiting, turns.Interrupting),
 	reflect.TypeFor[turns.Origin]():          openEnum(turns.OriginClient, turns.OriginQueue, turns.OriginAgent, turns.OriginRetry, turns.OriginWake),

@@ -151,7 +151,10 @@ func summaries(t *testing.T, h Harness) {
 		want.Text = "stopped early (re fusal); last: " + long(167) + "…"
 	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
+	prompt := want.Title
 	step("another title", func(notify.Time) { want.Title = "New title" })
+	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", TitleBy: threads.ByClient})
+	step("a title that was given back", func(notify.Time) { want.Title = prompt })
 	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
 	step("a closed thread", func(now notify.Time) {
 		want.Status, want.Since, want.Text = turns.SummaryClosed, now, long(199)+"…"
@@ -301,7 +304,7 @@ func (m *model) glance(s *turns.Summarized) {
 		if it.Status.Open() {
 			line = last
 		}
-		if text = cmp.Or(line, text); it.TurnID == busy {
+		if text = cmp.Or(line, text); busy != "" && it.TurnID == busy {
 			if newest = cmp.Or(last, newest); it.Status.Open() {
 				saying = last // also if it has no line: an older one is not what is written now
 			}
