@@ -18,6 +18,7 @@ type params struct {
 	State       string   `json:"state"`
 	Title       string   `json:"title"`
 	Agent       string   `json:"agent"`
+	Cwd         string   `json:"cwd"`
 	Reason      string   `json:"reason"`
 	Message     string   `json:"message"`
 	StopReason  string   `json:"stop_reason"`

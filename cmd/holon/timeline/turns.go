@@ -20,6 +20,9 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 		if p.Agent != "" {
 			text += " with agent " + OneLine(p.Agent)
 		}
+		if p.Cwd != "" {
+			text += " in " + OneLine(p.Cwd)
+		}
 		if p.Title != "" {
 			text += ": " + OneLine(p.Title)
 		}
@@ -45,6 +48,9 @@ func (r *Renderer) threadUpdated(event client.Event, p params) {
 	if p.Title != "" {
 		r.titled(event.ThreadID, p.Title)
 		r.block(event.ThreadID, labelThread, text+" is now called "+OneLine(p.Title))
+	}
+	if p.Cwd != "" {
+		r.block(event.ThreadID, labelThread, text+" works in "+OneLine(p.Cwd)+" now")
 	}
 	settings := map[string]string{"mode": p.Config.Mode, "model": p.Config.Model}
 	for name, value := range p.Config.Options {
