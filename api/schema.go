@@ -82,6 +82,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Order]():                 openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[ListView]():              openEnum(ViewSummary),
 	reflect.TypeFor[turns.SummaryStatus]():   openEnum(turns.SummaryStatuses...),
+	reflect.TypeFor[turns.ListStatus]():      openEnum(turns.ListStatuses...),
 	reflect.TypeFor[Collapse]():              openEnum(collapses...),
 	reflect.TypeFor[StreamContent]():         openEnum(streamContents...),
 	reflect.TypeFor[items.Kind]():            openEnum(items.Kinds...),

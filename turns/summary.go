@@ -23,9 +23,10 @@ type Summary struct {
 	Reviews      int           `json:"reviews,omitzero"` // turns whose end waits for a review
 	Doing        *Doing        `json:"doing,omitzero"`
 	Progress     string        `json:"progress,omitzero"` // what the active turn says that it does
-	Text         string        `json:"text"`              // the last live text of the agent
+	Text         string        `json:"text"`              // what the thread does now
 	Children     ChildCounts   `json:"children"`
 	Spent        *Spent        `json:"spent,omitzero"`
+	Changed      *items.Lines  `json:"changed,omitzero"`     // by the thread's own changes of files
 	Error        *Failure      `json:"error,omitzero"`       // of the newest turn that ended, if that failed
 	Interrupted  bool          `json:"interrupted,omitzero"` // the newest turn that ended was interrupted
 	Reason       string        `json:"reason,omitzero"`      // why it was, as far as is known

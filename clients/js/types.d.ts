@@ -677,6 +677,9 @@ export interface ThreadListParams {
   thread_ids?: string[] | null;
   within_thread_ids?: string[] | null;
   view?: Open<"summary"> | null;
+  status?: Array<Open<"needs_you" | "working" | "failed" | "done" | "closed">> | null;
+  text?: string | null;
+  counts?: boolean | null;
   limit?: number | null;
   cursor?: string | null;
   order?: Open<"asc" | "desc"> | null;
@@ -753,6 +756,10 @@ export type ThreadListResult = {
           currency: string;
         };
       };
+      changed?: {
+        added: number;
+        removed: number;
+      };
       error?: {
         kind: string;
         message: string;
@@ -774,6 +781,15 @@ export type ThreadListResult = {
       pending: number;
     };
   }[];
+  counts?: {
+    needs_you: number;
+    working: number;
+    failed: number;
+    done: number;
+    closed: number;
+    waiting_since?: string;
+    at_least?: boolean;
+  };
   next_cursor?: string;
   latest_seq: number;
 };
@@ -855,6 +871,10 @@ export type ThreadReadResult = {
           amount: number;
           currency: string;
         };
+      };
+      changed?: {
+        added: number;
+        removed: number;
       };
       error?: {
         kind: string;
