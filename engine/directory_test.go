@@ -156,6 +156,40 @@ func TestAThreadFollowsARenamedDirectory(t *testing.T) {
 	})
 }
 
+// A conversation that is bound to its directory is not taken away from it; a thread in
+// which nothing was said yet is.
+func TestASettledConversationKeepsItsDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to := t.TempDir(), t.TempDir()
+		in := &settler{mover{puppet: newPuppet("in", false)}}
+		h := newHarness(t, setup{agents: []turns.Agent{in}})
+		defer h.check()
+		t.Cleanup(in.free)
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Agent: "in", Cwd: to}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: from}); err != nil || r.Cwd != from {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if _, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`)}); err != nil { // opens a session
+			t.Fatal(err)
+		}
+		n := len(h.updates())
+		var cannot *turns.UnsupportedError
+		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: to}); !errors.As(err, &cannot) || cannot.Agent != "in" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: from}); err != nil || r.Cwd != from || len(h.updates()) != n {
+			t.Errorf("where it is: %+v, %v", r, err)
+		}
+	})
+}
+
+// settler is a mover whose sessions stay where they began.
+type settler struct{ mover }
+
+func (*settler) KeepsDirectory() bool { return true }
+
 // mover is a puppet that works in a directory, and notes those in which it is configured.
 type mover struct {
 	*puppet

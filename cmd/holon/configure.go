@@ -46,8 +46,9 @@ NAME=VALUE it only prints them. The settings are known once the thread has a
 session of its agent. A change opens one if necessary.
 
 cwd=DIR is where the agent works from the next turn on, such as after the directory
-was renamed. The agent opens its session again there; an agent that finds its
-sessions by their directory begins a new one, and the thread says so.
+was renamed. The agent opens its session again there. One that finds its sessions
+by their directory begins a new one, and the thread says so; OpenCode's stay where
+they began, and that is refused.
 
   holon configure thread_…
   holon configure thread_… mode=plan

@@ -2,11 +2,16 @@
 
 package realagents
 
-import "os"
+import (
+	"errors"
+	"os"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
 
 // directoryRenamed renames the directory of a thread and tells the thread so. Whether the
 // conversation goes on depends on how the agent finds its sessions; the thread does, in
-// the new directory, in any case.
+// the new directory, unless the server knows that the agent cannot.
 func directoryRenamed(r *run) {
 	threadID, from := r.thread()
 	r.says(threadID, "SAY apple", "I say apple.")
@@ -14,7 +19,12 @@ func directoryRenamed(r *run) {
 	if err := os.Rename(from, to); err != nil {
 		r.fail("%v", err)
 	}
-	r.call("thread/configure", map[string]any{"thread_id": threadID, "cwd": to}, nil)
+	var cannot *client.Error
+	if err := r.first.Call(r.ctx, "thread/configure", map[string]any{"thread_id": threadID, "cwd": to}, nil); errors.As(err, &cannot) && cannot.Kind == "agent_unsupported" {
+		r.lacks("stays where it began")
+	} else if err != nil {
+		r.fail("thread/configure: %v", err)
+	}
 	v := r.end(r.turn(threadID, "RECALL"), "completed")
 	told := ""
 	for _, n := range v.of("notice") {
