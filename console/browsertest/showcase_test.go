@@ -24,7 +24,7 @@ func newShowcase(t *testing.T) *showcase {
 
 	c.rich = c.thread("coder", object{"title": "Mend the parser of dates", "cwd": project})
 	c.ended(c.rich, "think The test waits for a fixed time. It should wait for the event.\n"+
-		"say I look at the **tests** first, then at `dates.go`.\nplan\ntool Reading main.go\nexecute seq 30\nfail-tool Opening a socket\nedit main.go\nusage\nsay Done.")
+		"say I look at the **tests** first, then at `dates.go`.\nplan\ntool Reading main.go\nexecute seq 30\nfail-tool Opening a socket\nedit main.go\ncommands\nusage\nsay Done.")
 	c.ended(c.rich, strings.ReplaceAll(`update {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"# What I found\n\n1. The parser takes *two digits* for a year.\n2. [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339) does not.\n\n| input | before | after |\n|---|---|---|\n| 26-11-23 | 1926 | refused |\n\n`+"```go\\nfunc parse(s string) (time.Time, error) {\\n\\treturn time.Parse(time.RFC3339, s)\\n}\\n```"+`\n\n> It never worked for years before 1970.\n\n- [x] tests\n- [ ] documents"}}`, `\n`, `\u000a`)) // the agent reads \n as the end of a command
 
 	c.asking = c.thread("coder", object{"title": "Release 2.4", "cwd": project})
@@ -67,6 +67,13 @@ func (c *showcase) scenes() []scene {
 			p.press("button", "more lines above")
 		}},
 		{"thread-text", "#/thread/" + c.rich, func(p *tab) { p.press("button", "Show all as text"); p.sees("[role=status]", "as of") }},
+		{"thread-help", "#/thread/" + c.rich, func(p *tab) {
+			p.say("/help")
+			p.sees("section[aria-label=Help]", "/review")
+			p.write("#composer", "/")
+			p.sees("ul[aria-label=Commands]", "/compact")
+			p.write("#composer", "/review it")
+		}},
 		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question .asked", "run git push") }},
 		{"thread-children", "#/thread/" + c.parent, func(p *tab) { p.sees("details.children", "3 at work"); p.press("details.rewind summary", "") }},
 		{"waiting", "#/waiting", func(p *tab) { p.sees("section.question input", ""); p.sees("section.question .asked", "run git push") }},

@@ -93,7 +93,7 @@ function doing(s) {
 function Card({ t }) {
   const s = t.summary
   const closing = isClosing(t.thread_id)
-  return html`<li class="card" data-state=${s.status} data-unseen=${unseen(t) || undefined}>
+  return html`<li class="card" data-state=${looks(s)} data-unseen=${unseen(t) || undefined}>
     <a class="whole" href=${to('thread', t.thread_id)}>
       <span class="title">${cut(oneLine(s.title) || 'Untitled', 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
     </a>

@@ -111,8 +111,8 @@ export class Loader {
   apply(timeline, event) {
     const t = this.thread.value
     if (t && event.method.startsWith('thread/')) {
-      const { title, state } = event.params
-      this.thread.value = { ...t, title: title || t.title, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
+      const { title, state, config } = event.params
+      this.thread.value = { ...t, title: title || t.title, config: config || t.config, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
     }
     for (const id of timeline.apply(event)) this.reread(id)
   }
