@@ -32,6 +32,8 @@ func newShowcase(t *testing.T) *showcase {
 	form := c.thread("coder", object{"title": "Name the branch", "cwd": project})
 	c.until(c.turn(form, "elicit Which branch should I use?", nil), "waiting")
 
+	c.until(c.turn(c.thread("echo", object{"title": "Write the notes of the release", "cwd": project}), "/say I have written them: three features, two fixes.", object{"review": "always"}), "completed")
+
 	c.parent = c.thread("echo", object{"title": "Compare three libraries", "cwd": project})
 	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 3600000", nil)
 	for _, name := range []string{"chroma", "pygments", "highlight.js"} {
@@ -76,7 +78,11 @@ func (c *showcase) scenes() []scene {
 		}},
 		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question .asked", "run git push") }},
 		{"thread-children", "#/thread/" + c.parent, func(p *tab) { p.sees("details.children", "3 at work"); p.press("details.rewind summary", "") }},
-		{"waiting", "#/waiting", func(p *tab) { p.sees("section.question input", ""); p.sees("section.question .asked", "run git push") }},
+		{"waiting", "#/waiting", func(p *tab) {
+			p.sees("section.question", "three features")
+			p.sees("section.question input", "")
+			p.sees("section.question .asked", "run git push")
+		}},
 		{"inboxes", "#/inbox", func(p *tab) { p.sees("li.card", "Mail for me") }},
 		{"inbox", "#/inbox/" + c.box, func(p *tab) { p.press("li.entry:has(.meta) summary", "Contents"); p.sees("li.entry .raw", "") }},
 		{"bridges", "#/bridges", func(p *tab) { p.sees("li.subscription", "nothing delivered yet") }},

@@ -7,6 +7,7 @@ import { reading } from './refresh.js'
 import { route, takeCode, to } from './router.js'
 import * as threads from './threads.js'
 import * as questions from './questions.js'
+import * as reviews from './reviews.js'
 import * as restarts from './restarts.js'
 import { Overview } from './overview.js'
 import { Thread } from './thread.js'
@@ -44,7 +45,7 @@ async function start() {
     const first = await open()
     follow(first.log_id, first.latest_seq)
     restarts.load()
-    await Promise.all([threads.load(), questions.load()])
+    await Promise.all([threads.load(), questions.load(), reviews.load()])
     ready.value = true
   } catch (error) {
     if (error.kind !== 'unauthorized') {

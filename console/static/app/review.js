@@ -1,22 +1,27 @@
-// The verdict on a result that waits for one.
-import { html, useRef } from './html.js'
-import { change } from './session.js'
-import { forget } from './drafts.js'
-import { Ask, Failure, useAct, useSettled } from './parts.js'
+// A result that waits for a review, and its verdicts.
+import { html } from './html.js'
+import { may } from './session.js'
+import { Panel } from './ask.js'
+import { Ask } from './parts.js'
+import { reviewOf } from './question.js'
+import { decide, noteOf } from './reviews.js'
+import { endOf } from './text.js'
 
-// noteOf names what one has written about the newest end of a thread, and not sent.
-const noteOf = id => 'review.' + id
-export const forgetNote = id => forget(noteOf(id))
+// Review asks for a verdict. place is that of Question; with bare what the agent said is shown
+// elsewhere on the page.
+export function Review({ turn, head, place = '', bare }) {
+  const words = reviewOf({ turn, early: endOf(turn) === 'early' })
+  const lines = bare ? words.lines.filter(l => l.kind !== 'message') : words.lines
+  return html`<${Panel} id=${turn.turn_id} kind="Review" phrase=${words.phrase} lines=${lines} since=${turn.completed_at} asked=${[turn.turn_id, turn.attempt, place].join()} head=${head}
+    answers=${props => may('work') ? html`<${Verdicts} turn=${turn} verdicts=${words.verdicts} ...${props} />` : html`<p class="quiet">A verdict needs the role work.</p>`} />`
+}
 
-export function Review({ turn }) {
-  const at = useRef(null)
-  const off = !useSettled(turn.turn_id + turn.attempt, { at })
-  const { busy, error, act } = useAct()
-  const give = (verdict, note) => change('turn/review', { turn_id: turn.turn_id, attempt: turn.attempt, verdict, note: note || undefined })
-  const verdict = (name, kind, run) => html`<button type="button" class=${kind} disabled=${off || busy} onClick=${() => act(run)}>${name}</button>`
-  return html`<div class="review tools" role="group" aria-label="Review" ref=${at}>The result waits for your review.
-    ${verdict('Approve', 'first', () => give('approved'))}
-    <${Ask} title="What should be better?" disabled=${off} draft=${[noteOf(turn.thread_id), `${turn.turn_id} ${turn.attempt}`]} run=${note => give('rejected', note)}>Reject<//>
-    ${verdict('Block', 'danger', () => give('blocked'))}
-    <${Failure} error=${error} /></div>`
+function Verdicts({ turn, verdicts, off, answer }) {
+  const about = v => `${turn.turn_id}-${v.verdict}`
+  return html`${verdicts.map(v => v.does && html`<p class="quiet" id=${about(v)}>“${v.name}”: ${v.does}.</p>`)}
+    <div class="options">${verdicts.map(v => {
+      const kind = v.verdict === 'approved' ? 'first' : 'danger'
+      if (!v.note) return html`<button type="button" class=${kind} disabled=${off} aria-describedby=${v.does ? about(v) : undefined} onClick=${() => answer(() => decide(turn, v.verdict), v.verdict === 'approved')}>${v.name}</button>`
+      return html`<${Ask} kind=${kind} title="What should be better?" label="Reject" disabled=${off} draft=${[noteOf(turn), String(turn.attempt)]} run=${note => decide(turn, v.verdict, note)}>${v.name}<//>`
+    })}</div>`
 }

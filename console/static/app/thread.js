@@ -7,6 +7,8 @@ import { Lines } from './thread_lines.js'
 import { Question } from './ask.js'
 import { Composer } from './composer.js'
 import { questions } from './questions.js'
+import { Review } from './review.js'
+import { reviews } from './reviews.js'
 import { thread as rowOf, readThreads } from './threads.js'
 import { Failure, Loading } from './parts.js'
 import { announceNew } from './announce.js'
@@ -39,8 +41,11 @@ export function Thread({ id }) {
   </div>`
 }
 
+// Waiting is what the thread needs a person for. What the agent said is in the timeline above.
 function Waiting({ id, t }) {
-  const rows = questions.value.filter(q => q.thread_id === id)
+  const asked = questions.value.filter(q => q.thread_id === id), ended = reviews.value.filter(turn => turn.thread_id === id)
   const cwd = rowOf(id)?.summary.cwd || t.cwd
-  return rows.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} place=${rows.map(q => q.item_id).join()} />`)
+  const place = [...asked.map(q => q.item_id), ...ended.map(turn => turn.turn_id)].join()
+  return html`${asked.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} place=${place} />`)}
+    ${ended.map(turn => html`<${Review} key=${turn.turn_id + turn.attempt} turn=${turn} place=${place} bare />`)}`
 }

@@ -1,9 +1,8 @@
 // The head of a thread's page: what the thread is, what can be done with it, and its children.
-import { html, useEffect, useRef, useState } from './html.js'
+import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { thread as rowOf, close, isClosing, undoClose } from './threads.js'
 import { Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
-import { Review, forgetNote } from './review.js'
 import { looks } from './overview.js'
 import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
@@ -15,8 +14,6 @@ export function Head({ t, loader, asText, setAsText }) {
   const last = loader.timeline?.newestEnded()
   const title = oneLine(s?.title || t.title || '') || 'Untitled'
   const closed = t.state === 'closed' || t.state === 'closing'
-  const review = last && `${last.turn_id} ${last.attempt} ${last.review?.state}`
-  useEffect(() => { if (last && last.review?.state !== 'pending') forgetNote(t.thread_id) }, [review])
   return html`<header class="head">
     <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
     <h1 title=${title}>${title}</h1>
@@ -33,7 +30,6 @@ export function Head({ t, loader, asText, setAsText }) {
       <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Timeline' : 'Show all as text'}</button>
       <span class="wide-only"><${Copy} text=${t.thread_id}>Copy id<//></span>
     <//>
-    ${may('work') && last?.review?.state === 'pending' && html`<${Review} key=${last.turn_id + last.attempt} turn=${last} />`}
     <${Children} loader=${loader} turn=${turn} />
   </header>`
 }
