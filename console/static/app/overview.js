@@ -4,7 +4,7 @@ import { may, limited } from './session.js'
 import { threads, groups, loaded, failed, more, full, loadMore, unseen, isClosing, undoClose } from './threads.js'
 import { NewThread } from './new_thread.js'
 import { Restarts } from './restarts.js'
-import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
+import { Act, At, Changed, Failure, Loading, Mark, Since, now } from './parts.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
@@ -102,7 +102,8 @@ function Card({ t }) {
     <span class="facts">
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
-      ${s.git && html`<span>${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
+      ${s.git && html`<span>${oneLine(s.git.branch)}</span>`}
+      ${s.changed && html`<span><${Changed} of=${s.changed} /></span>`}
       ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} working` : ''}${s.children.waiting ? `, ${s.children.waiting} waiting` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}

@@ -19,6 +19,9 @@ const said = { early: 'stopped early', idle: 'done', in_progress: 'running', act
 export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>
   <span aria-hidden="true">${marks[state] || '·'}</span>${bare ? html`<span class="aside">${said[state] || state}</span>` : html` ${said[state] || state}`}</span>`
 
+// Changed are added and removed lines.
+export const Changed = ({ of }) => html`<ins>+${of.added}</ins> <del>−${of.removed}</del>`
+
 export const Failure = ({ error, children }) => error ? html`<p class="failure" role="alert">${words(error)} ${children}</p>` : null
 
 // useOnce returns whether an action runs, and a function that starts one unless it does. A
@@ -101,7 +104,7 @@ export function Act({ run, children, kind, label, disabled, done }) {
 
 // Ask is a button that first asks for a reason or a value, below it. draft is where a text
 // that one takes time for is kept until it is sent: its name, and what it is about.
-export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true, draft, disabled }) {
+export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true, longest = 400, draft, disabled }) {
   const kept = useMemo(() => draft && keptFields(...draft, 1)?.[0], [])
   const [open, setOpen] = useState(kept ? 'kept' : '')
   const [text, setText] = useState(kept || value)
@@ -126,7 +129,7 @@ export function Ask({ children, title, label, run, kind, value = '', type = 'tex
     })
   }
   return html`${button}<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') close() }}>
-    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => write(e.target.value)} /></label>
+    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength=${longest} onInput=${e => write(e.target.value)} /></label>
     <button class="first" disabled=${busy}>${label || children}</button>
     <button type="button" onClick=${close}>Cancel</button>
     ${error && html`<span class="failure" role="alert">${words(error)}</span>`}

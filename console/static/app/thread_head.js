@@ -2,7 +2,7 @@
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { thread as rowOf, close, isClosing, undoClose } from './threads.js'
-import { Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
+import { Ask, Changed, Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
 import { looks } from './overview.js'
 import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
@@ -21,9 +21,11 @@ export function Head({ t, loader, asText, setAsText }) {
       ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
-      ${s?.git && html`<span>${oneLine(s.git.branch)} ${s.git.added || s.git.removed ? html`<ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
+      ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
+      ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
       ${t.state === 'paused' && html`<span>paused</span>`}
+      ${may('work') && !closed && html`<${Rename} t=${t} />`}
       <a href=${to('inbox', t.thread_id)}>Inbox${rowOf(t.thread_id)?.inbox?.unacked ? ` (${rowOf(t.thread_id).inbox.unacked})` : ''}</a>
     </p>
     <${Tools} id=${t.thread_id} turn=${turn} last=${last} closed=${closed}>
@@ -33,6 +35,10 @@ export function Head({ t, loader, asText, setAsText }) {
     <${Children} loader=${loader} turn=${turn} />
   </header>`
 }
+
+// Rename gives the thread a name that its agent does not change; an empty one gives it back.
+const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" label="Rename" value=${t.title_by ? oneLine(t.title) : ''} needed=${false} longest="200"
+  hint=${t.title_by ? 'Empty: the agent names it again' : 'A name that the agent does not change'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
 
 // Tools are what can be done with a thread. Close, Interrupt and Retry have places that nothing
 // else takes; one that cannot be used now is not seen. What they ask or answer is below them.

@@ -111,8 +111,9 @@ export class Loader {
   apply(timeline, event) {
     const t = this.thread.value
     if (t && event.method.startsWith('thread/')) {
-      const { title, state, config } = event.params
-      this.thread.value = { ...t, title: title || t.title, config: config || t.config, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
+      const { title, title_by, state, config } = event.params
+      const named = title_by ? { title: title || '', title_by: title ? title_by : undefined } : { title: title || t.title }
+      this.thread.value = { ...t, ...named, config: config || t.config, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
     }
     for (const id of timeline.apply(event)) this.reread(id)
   }
