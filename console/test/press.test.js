@@ -11,7 +11,7 @@ import { Composer } from '../app/composer.js'
 import { NewThread } from '../app/new_thread.js'
 import { Question } from '../app/ask.js'
 import { Row } from '../app/items.js'
-import { close, isClosing, undoClose } from '../app/threads.js'
+import { close, isClosing, undoClose } from '../app/closing.js'
 import { call, change, server, keep, locked, credential } from '../app/session.js'
 
 options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame

@@ -1,7 +1,8 @@
 // The head of a thread's page: what the thread is, what can be done with it, and its children.
 import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
-import { thread as rowOf, close, isClosing, undoClose } from './threads.js'
+import { thread as rowOf } from './threads.js'
+import { close, isClosing, undoClose } from './closing.js'
 import { Ask, Changed, Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
 import { looks } from './overview.js'
 import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
