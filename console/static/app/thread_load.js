@@ -58,10 +58,10 @@ export class Loader {
       this.began ??= seq
       const timeline = new Timeline(this.id)
       timeline.begin(items, turns, seq)
-      for (const event of this.early) this.apply(timeline, event)
-      this.early = null
       batch(() => {
         this.thread.value = thread
+        for (const event of this.early) if (event.params.seq > seq) this.apply(timeline, event)
+        this.early = null
         this.timeline = timeline
         this.failed.value = null
         this.version.value++
