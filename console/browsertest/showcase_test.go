@@ -10,7 +10,7 @@ import (
 // showcase is a server on which every page has something to show.
 type showcase struct {
 	*world
-	rich, asking, parent, box string // threads
+	rich, asking, reviewed, parent, box string // threads
 }
 
 func newShowcase(t *testing.T) *showcase {
@@ -32,7 +32,8 @@ func newShowcase(t *testing.T) *showcase {
 	form := c.thread("coder", object{"title": "Name the branch", "cwd": project})
 	c.until(c.turn(form, "elicit Which branch should I use?", nil), "waiting")
 
-	c.until(c.turn(c.thread("echo", object{"title": "Write the notes of the release", "cwd": project}), "/say I have written them: three features, two fixes.", object{"review": "always"}), "completed")
+	c.reviewed = c.thread("echo", object{"title": "Write the notes of the release", "cwd": project})
+	c.until(c.turn(c.reviewed, "/say I have written them: three features, two fixes.", object{"review": "always"}), "completed")
 
 	c.parent = c.thread("echo", object{"title": "Compare three libraries", "cwd": project})
 	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 3600000", nil)
@@ -77,6 +78,10 @@ func (c *showcase) scenes() []scene {
 			p.write("#composer", "/review it")
 		}},
 		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question .asked", "run git push") }},
+		{"thread-review", "#/thread/" + c.reviewed, func(p *tab) {
+			p.press("section.question button", "Reject with a note")
+			p.sees("form.ask", "")
+		}},
 		{"thread-children", "#/thread/" + c.parent, func(p *tab) { p.sees("details.children", "3 at work"); p.press("details.rewind summary", "") }},
 		{"waiting", "#/waiting", func(p *tab) {
 			p.sees("section.question", "three features")

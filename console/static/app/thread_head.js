@@ -45,7 +45,7 @@ const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" l
 // else takes; one that cannot be used now is not seen. What they ask or answer is below them.
 function Tools({ id, turn, last, closed, children }) {
   const at = useRef(null)
-  const { busy, error, act } = useAct()
+  const interrupt = useAct(), retry = useAct()
   const [sure, setSure] = useState(null) // the turn that Close was asked to interrupt
   const closing = isClosing(id)
   const running = !closed && turn
@@ -53,15 +53,16 @@ function Tools({ id, turn, last, closed, children }) {
   const settled = useSettled([running?.turn_id, again?.turn_id, closed, closing].join(), { at })
   const asking = running && sure === turn.turn_id && !closing
   if (!may('work')) return html`<p class="tools"><span class="views">${children}</span></p>`
-  const slot = (name, usable, run, kind = '') => html`<button type="button" class=${'slot ' + kind} data-empty=${!usable || undefined} disabled=${!usable || !settled || busy} onClick=${run}>${name}</button>`
+  const slot = (name, usable, run, kind = '') => html`<button type="button" class=${'slot ' + kind} data-empty=${!usable || undefined} disabled=${!usable || !settled || run.busy} onClick=${run.press}>${name}</button>`
+  const asks = ({ busy, act }, method, what) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id })) })
   return html`<p class="tools" ref=${at}>
-    ${slot('Close', !closed && !closing && !asking, () => running ? setSure(turn.turn_id) : close(id))}
-    ${slot('Interrupt', running, () => act(() => change('turn/interrupt', { turn_id: turn.turn_id })), 'danger')}
-    ${slot('Retry', again, () => act(() => change('turn/retry', { turn_id: again.turn_id })))}
+    ${slot('Close', !closed && !closing && !asking, { press: () => running ? setSure(turn.turn_id) : close(id) })}
+    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running), 'danger')}
+    ${slot('Retry', again, asks(retry, 'turn/retry', again))}
     <span class="views">${children}</span></p>
     ${asking && html`<${Sure} id=${id} done=${() => setSure(null)} />`}
     ${closing && html`<p class="tools" role="status">closing … <button type="button" onClick=${() => undoClose(id)}>Undo</button></p>`}
-    <${Failure} error=${error} />`
+    <${Failure} error=${interrupt.error || retry.error} />`
 }
 
 // Closing a thread whose turn runs needs a confirmation, because it interrupts the turn.
