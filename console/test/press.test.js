@@ -136,7 +136,7 @@ test('a directory that the server does not have is said at its field, one that i
   t.after(() => { answer = () => ({ result: {} }) })
   let there = false
   answer = method => method === 'agent/list' ? { result: { agents: [{ name: 'coder', kind: 'acp', state: 'ready', directory: '/srv/work', capabilities: {} }] } }
-    : method === 'thread/start' && !there ? { error: { code: -32602, message: 'cwd: no such directory', data: { kind: 'invalid_params', field: 'cwd', reason: 'no_directory' } } }
+    : method === 'thread/start' && !there ? { error: { code: -32602, message: 'invalid params: cwd: "/home/me/proiect" does not exist on the server\'s machine', data: { kind: 'invalid_params', field: 'cwd', reason: 'no_directory' } } }
     : method === 'thread/start' ? { result: { thread_id: 'thread_placed' } } : { result: {} }
   const root = place()
   render(html`<${NewThread} open=${true} />`, root)
@@ -149,7 +149,7 @@ test('a directory that the server does not have is said at its field, one that i
   await drawn()
   assert.deepEqual((await send(root)).map(([method]) => method), ['thread/start'])
   assert.equal(field.getAttribute('aria-invalid'), 'true')
-  assert.match(root.textContent, /Directory.*The server has no directory \/home\/me\/proiect\. Nothing was started\..*Title/s)
+  assert.match(root.textContent, /Directory\s*"\/home\/me\/proiect" does not exist on the server's machine\. Nothing was started\..*Title/s)
   assert.deepEqual(offered(), [])
   there = true
   field.value = '/home/me/project'

@@ -6,7 +6,7 @@ import { known, remember } from './directories.js'
 import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
 import { go } from './router.js'
-import { clean, literal, words } from './text.js'
+import { clean, words } from './text.js'
 
 const opened = signal(false)
 
@@ -28,7 +28,7 @@ function Form() {
   const choices = (agents.value || []).filter(a => a.kind !== 'mailbox')
   const chosen = choices.find((a, i) => agent ? a.name === agent : i === 0)
   const place = useRef(null)
-  const missing = error?.data?.field === 'cwd' && cwd.trim() // what the server has refused is said at its field
+  const missing = error?.data?.field === 'cwd' // what the server has refused is said at its field
   function start(event) {
     event.preventDefault()
     if (text.value.trim()) once(begin)
@@ -61,7 +61,7 @@ function Form() {
       <div><label>Directory <input type="text" ref=${place} value=${cwd} list="directories" placeholder=${clean(chosen?.directory) || "the agent's own"} autocomplete="off" autocapitalize="off" spellcheck=${false}
           aria-invalid=${missing ? 'true' : undefined} aria-describedby=${missing ? 'directory-missing' : undefined} onInput=${e => { setCwd(e.target.value); setError(null) }} /></label>
         <datalist id="directories">${known().map(d => html`<option value=${d} />`)}</datalist>
-        ${missing && html`<p class="failure" id="directory-missing" role="alert">${error.data.reason === 'no_directory' ? `The server has no directory ${literal(missing)}.` : words(error)} Nothing was started.</p>`}</div>
+        ${missing && html`<p class="failure" id="directory-missing" role="alert">${words(error).replace(/^.*?\bcwd: /, '')} Nothing was started.</p>`}</div>
       <label>Title <input type="text" value=${title} maxlength="200" placeholder="from the first words" onInput=${e => setTitle(e.target.value)} /></label>
     </div>
     <p><button class="first" disabled=${busy || !text.value.trim()}>Start</button>
