@@ -4,13 +4,15 @@ import { clean, cut, oneLine } from './text.js'
 
 // mostShown bounds how many commands are offered at once.
 const mostShown = 8
+// mostKnown bounds how many commands of an agent are looked at.
+const mostKnown = 200
 
 const own = [{ name: 'help', about: 'what can be typed here', own: true }]
 
 // ofAgent are the commands that the agent of a thread offers.
 export function ofAgent(config) {
   const all = Array.isArray(config?.commands) ? config.commands : []
-  return all.filter(c => typeof c?.name === 'string' && /^\S+$/.test(c.name)).map(c => ({ name: c.name, about: cut(oneLine(c.description), 160) }))
+  return all.slice(0, mostKnown).filter(c => typeof c?.name === 'string' && /^\S+$/.test(c.name)).map(c => ({ name: c.name, about: cut(oneLine(c.description), 160) }))
 }
 
 // offered are the commands that a text, as far as it is typed, may become.
