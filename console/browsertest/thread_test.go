@@ -79,6 +79,7 @@ func TestWhatAnAgentDoes(t *testing.T) {
 		p.press("details.diff summary", "main.go")
 		p.sees("details.diff", "new")
 		p.sees(".end", "tokens")
+		p.sees("header .facts", "this thread +") // what its own changes have added
 		p.exact()
 		p.noWiderThanTheScreen()
 	})
