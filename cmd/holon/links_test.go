@@ -83,3 +83,16 @@ func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 		t.Errorf("the documents are %q", documents)
 	}
 }
+
+// The index has every document.
+func TestTheIndexOfTheDocumentsIsWhole(t *testing.T) {
+	index, err := os.ReadFile("../../docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documentsOf(t, "../..") {
+		if dir, name := path.Split(document); dir == "docs/" && name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("docs/README.md does not name %s", document)
+		}
+	}
+}

@@ -13,16 +13,12 @@ import (
 
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
 
-// The commands of the section on inboxes work as they are written, one after the
+// The commands of the document on inboxes work as they are written, one after the
 // other.
-func TestInboxCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestInboxCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "An inbox") {
+	for _, args := range commandsOf(t, "../../docs/inbox.md", "Try it") {
 		if len(args) == 1 && args[0] == "inbox" {
 			eventually(t, "the ends of both turns arrive", func() bool { return strings.Count(s.want(args...), "ent_") >= 2 })
 		}
@@ -32,19 +28,10 @@ func TestInboxCommandsOfTheReadmeWork(t *testing.T) {
 }
 
 // commandsOf are the commands of the first block of a section.
-func commandsOf(t *testing.T, page, title string) (list [][]string) {
+func commandsOf(t *testing.T, file, title string) (list [][]string) {
 	t.Helper()
-	_, section, _ := strings.Cut(page, "\n## "+title+"\n")
-	_, section, _ = strings.Cut(section, "```sh\n")
-	commands, _, found := strings.Cut(section, "```")
-	if !found {
-		t.Fatalf("there is no section %q with commands", title)
-	}
-	for line := range strings.Lines(commands) {
+	for line := range strings.Lines(blocksOf(t, file, title)[0]) {
 		line, _, _ = strings.Cut(line, "  #")
-		if strings.HasPrefix(line, "export ") { // a server's tests set what it names
-			continue
-		}
 		command, ours := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "bin/"), "holon")
 		if !ours {
 			t.Fatalf("not a command of holon: %s", line)
@@ -58,16 +45,12 @@ func commandsOf(t *testing.T, page, title string) (list [][]string) {
 	return list
 }
 
-// So do those of the section on the command, but for those that follow, fill a
-// screen, or judge this machine or another one.
-func TestCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// So do those of the document on the command, but for those that follow, fill a screen,
+// or judge this machine or another one.
+func TestCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "With the command") {
+	for _, args := range commandsOf(t, "../../docs/command.md", "Day by day") {
 		if len(args) == 0 || slices.Contains([]string{"chat", "attach", "watch", "login", "doctor"}, args[0]) {
 			continue
 		}
@@ -76,31 +59,23 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	contains(t, all.String(), "user: hello\nagent: hello\n", `"fix b": interrupted`, "holon_token_")
 }
 
-// So do those of the section on background work, and those of its document.
-func TestBackgroundCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// So do both sections of commands on background work.
+func TestWakingCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "Background work") {
+	for _, args := range commandsOf(t, "../../docs/background.md", "Wait, or be woken") {
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "all tests", `"all tests": completed in`, "\n  no warnings\n")
 	eventually(t, "an end starts a turn of the owner", func() bool {
-		return strings.Contains(s.want("items", "--thread=main", "-o=json"), `"docs\" in thread tests completed`)
+		return strings.Contains(s.want("items", "--thread=release", "-o=json"), `"docs\" in thread unit completed`)
 	})
 }
 
 func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
-	page, err := os.ReadFile("../../docs/background.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "Try it") {
+	for _, args := range commandsOf(t, "../../docs/background.md", "Try it") {
 		switch args[0] {
 		case "tree": // a person is slower than an agent
 			eventually(t, "the question is asked", func() bool { return s.want("items", "--status=pending", "-o=jsonl") != "" })
@@ -112,21 +87,15 @@ func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
 	contains(t, all.String(), "all tests", "? lint", "May I fix 31 warnings?", `"lint": completed in`)
 }
 
-// The phone of the README, and that of its document: a ntfy server on loopback.
-func TestPhoneCommandsOfTheReadmeWork(t *testing.T) {
-	for file, title := range map[string]string{"../../README.md": "Hear about it on your phone", "../../docs/delivery.md": "A phone in one minute"} {
-		page, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, ntfy, _ := startNotifying(t)
-		var all strings.Builder
-		for _, args := range commandsOf(t, string(page), title) {
-			all.WriteString(s.want(args...))
-		}
-		contains(t, all.String(), "ntfy-all: sends final, questions of all threads through ntfy\n", "Delivered after ", "SUBSCRIPTION")
-		eventually(t, "the test and the end arrive", func() bool { return len(ntfy.Published()) == 2 })
+// So do those of the document on delivery: its phone is a ntfy server on loopback.
+func TestPhoneCommandsOfTheDocumentWork(t *testing.T) {
+	s, ntfy, _ := startNotifying(t)
+	var all strings.Builder
+	for _, args := range commandsOf(t, "../../docs/delivery.md", "A phone in one minute") {
+		all.WriteString(s.want(args...))
 	}
+	contains(t, all.String(), "ntfy-all: sends final, questions of all threads through ntfy\n", "Delivered after ", "SUBSCRIPTION")
+	eventually(t, "the test and the end arrive", func() bool { return len(ntfy.Published()) == 2 })
 }
 
 // The first commands begin where a reader is: without the source. Its address is that of
