@@ -99,23 +99,74 @@ func TestPhoneCommandsOfTheDocumentWork(t *testing.T) {
 }
 
 // The first commands begin where a reader is: without the source. Its address is that of
-// the module.
+// the module. The two that a reader needs are targets of the Makefile, and the second one
+// is what runs before a change lands.
 func TestTheReadmeBeginsWithTheSource(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(read("go.mod"))[1]
+	want := []string{"git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:], "make serve", "make test"}
+	var got []string
+	for line := range strings.Lines(blocksOf(t, "../../README.md", "Start it")[0]) {
+		command, _, _ := strings.Cut(line, "  #")
+		got = append(got, strings.TrimSpace(command))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it begins with %q, want %q", got, want)
+	}
+	for file, texts := range map[string][]string{"Makefile": {"\nserve: ", "\ntest: "}, ".ci/run": {"\nstep test make test\n"}} {
+		for _, text := range texts {
+			if !strings.Contains(read(file), text) {
+				t.Errorf("%s lacks %q", file, text)
+			}
+		}
+	}
+}
+
+// A reader has seen an answer before the 500th word, and needs no option for it: the
+// server of make serve is where every command looks for it.
+func TestTheFirstAnswerOfTheReadmeComesEarly(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
+	before, _, found := strings.Cut(string(page), "\nbin/holon run \"hello\"\n")
+	if words := len(strings.Fields(before)); !found || words > 500 {
+		t.Errorf("the first answer is there: %v, after %d words", found, words)
 	}
-	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(string(mod))[1]
-	_, section, _ := strings.Cut(string(page), "\n## Run your agent in it\n")
-	_, block, _ := strings.Cut(section, "```sh\n")
-	first, _, _ := strings.Cut(block, "\n")
-	if want := "git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:]; first != want {
-		t.Errorf("it begins with %q, want %q", first, want)
+	if strings.Contains(string(page), "--data") {
+		t.Error("the README names a data directory")
 	}
+	makes := func(args ...string) string {
+		out := strings.TrimSpace(command(t, "../..", append([]string{"make", "--no-print-directory", "-n", "serve", "LISTEN=127.0.0.1:1", "DATA="}, args...)...))
+		return strings.TrimSpace(out[strings.LastIndexByte(out, '\n')+1:])
+	}
+	if got, want := makes(), "./bin/holon serve --listen 127.0.0.1:1"; got != want {
+		t.Errorf("make serve runs %q, want %q", got, want)
+	}
+	if got, want := makes("DATA=data"), "./bin/holon serve --listen 127.0.0.1:1 --data data"; got != want {
+		t.Errorf("make serve DATA=data runs %q, want %q", got, want)
+	}
+	s := startServer(t)
+	contains(t, s.want("run", "hello"), "user: hello\nagent: hello\n")
+}
+
+// The commands of the README work, as those of the documents do.
+func TestCommandsOfTheReadmeWork(t *testing.T) {
+	s := startServer(t)
+	var all strings.Builder
+	for _, args := range commandsOf(t, "../../README.md", "Three words") {
+		if slices.Contains([]string{"attach", "doctor"}, args[0]) {
+			continue
+		}
+		all.WriteString(s.want(args...))
+	}
+	contains(t, all.String(), "fix b", `"fix b": interrupted`)
 }
 
 // The table of docs/delivery.md has every member of an envelope, and no other type.
