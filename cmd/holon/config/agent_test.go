@@ -408,3 +408,32 @@ func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// Every piece of a configuration file in the documents is one that the program takes.
+func TestTheConfigurationsOfTheDocumentsAreValid(t *testing.T) {
+	pages, err := filepath.Glob("../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range strings.Split(string(page), "```toml\n")[1:] {
+			block, _, _ = strings.Cut(block, "```")
+			tried++
+			l, err := load(t, block, nil)
+			if err == nil {
+				err = l.Validate()
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", filepath.Base(name), err, block)
+			}
+		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d pieces were found", tried)
+	}
+}
