@@ -25,6 +25,13 @@ func TestInboxCommandsOfTheDocumentWork(t *testing.T) {
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "a turn of demo completed", "in 20m", "agent: hello", "Acknowledged 2 entries with 2 items.")
+
+	pipe := blocksOf(t, "../../docs/inbox.md", "Try it")[1]
+	input, command, _ := strings.Cut(strings.TrimPrefix(pipe, "echo "), " | holon ")
+	if r := holon(t, s.data, strings.Trim(input, "'")+"\n", strings.Fields(command)...); r.code != exitOK {
+		t.Errorf("%s: %+v", pipe, r)
+	}
+	contains(t, s.want("inbox", "me"), "Build 7 failed")
 }
 
 // commandsOf are the commands of the first block of a section.
