@@ -142,7 +142,7 @@ func TestTheFirstAnswerOfTheReadmeComesEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _, found := strings.Cut(string(page), "\nbin/holon run \"hello\"\n")
+	before, _, found := strings.Cut(string(page), "\nholon run \"hello\"\n")
 	if words := len(strings.Fields(before)); !found || words > 500 {
 		t.Errorf("the first answer is there: %v, after %d words", found, words)
 	}
