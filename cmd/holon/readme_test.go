@@ -117,9 +117,9 @@ func TestTheReadmeBeginsWithTheSource(t *testing.T) {
 		return string(data)
 	}
 	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(read("go.mod"))[1]
-	want := []string{"git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:], "make serve", "make test"}
+	want := []string{"git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:], "make serve", "export PATH=$PWD/bin:$PATH", `holon run "hello"`, "make test"}
 	var got []string
-	for line := range strings.Lines(blocksOf(t, "../../README.md", "Start it")[0]) {
+	for line := range strings.Lines(strings.Join(blocksOf(t, "../../README.md", "Start it"), "")) {
 		command, _, _ := strings.Cut(line, "  #")
 		got = append(got, strings.TrimSpace(command))
 	}
