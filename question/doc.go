@@ -1,7 +1,8 @@
 // Package question puts a question to a person into words and lines: what will be done and
 // to what, the command, the directory, the changes, the whole input. Everybody who shows a
 // question takes its words from here, so that a person who decides reads what will happen,
-// whatever they read it with.
+// whatever they read it with. Review does the same with the result of a turn that waits for
+// a review.
 //
 // It promises:
 //   - Every character of the command, of the input and of the changed lines is in the lines,

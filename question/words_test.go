@@ -186,3 +186,52 @@ func TestOnceIsPreferredToAlways(t *testing.T) {
 		t.Error("once is not preferred to always")
 	}
 }
+
+func TestReviewsAreWhatAPersonReads(t *testing.T) {
+	type verdict struct {
+		Verdict string `json:"verdict"`
+		Name    string `json:"name"`
+		Kind    string `json:"kind"`
+		Does    string `json:"does"`
+		Note    bool   `json:"note"`
+	}
+	type review struct {
+		Name     string          `json:"name"`
+		Turn     json.RawMessage `json:"turn"`
+		Early    bool            `json:"early,omitempty"`
+		Phrase   string          `json:"phrase"`
+		Lines    [][2]string     `json:"lines"`
+		Verdicts []verdict       `json:"verdicts"`
+	}
+	vectors(t, "testdata/reviews.json", func(t *testing.T, v *review) {
+		w, verdicts := Review(Result{Turn: v.Turn, Early: v.Early})
+		lines, answers := [][2]string{}, []verdict{}
+		for _, l := range w.Lines {
+			lines = append(lines, [2]string{string(l.Kind), l.Text})
+		}
+		for _, a := range verdicts {
+			answers = append(answers, verdict(a))
+		}
+		if *update {
+			v.Phrase, v.Lines, v.Verdicts = w.Phrase, lines, answers
+		}
+		if w.Phrase != v.Phrase || !reflect.DeepEqual(lines, v.Lines) || !reflect.DeepEqual(answers, v.Verdicts) {
+			t.Errorf("%s: %q %q %+v, want %q %q %+v", v.Name, w.Phrase, lines, answers, v.Phrase, v.Lines, v.Verdicts)
+		}
+	})
+}
+
+// y approves and n rejects, as it is with the options of a permission.
+func TestVerdictsAreChosenAsOptionsAre(t *testing.T) {
+	_, verdicts := Review(Result{})
+	var kinds []string
+	for _, v := range verdicts {
+		kinds = append(kinds, v.Kind)
+		if Widens(v.Kind) != "" || Allows(v.Kind) != (v.Verdict == "approved") {
+			t.Errorf("%+v widens or allows", v)
+		}
+	}
+	if yes, no := Choose(kinds, "allow"), Choose(kinds, "reject"); verdicts[yes].Verdict != "approved" || verdicts[no].Verdict != "rejected" {
+		t.Errorf("y is %+v, n is %+v", verdicts[yes], verdicts[no])
+	}
+}

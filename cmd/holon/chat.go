@@ -100,7 +100,10 @@ type talk struct {
 	Title    string `json:"title"`
 	Agent    string `json:"agent"`
 	State    string `json:"state"`
-	made     bool
+	Config   *struct {
+		Commands []plainCommand `json:"commands"`
+	} `json:"config"`
+	made bool
 }
 
 // chatThread finds the thread that was named, or starts one in the directory.

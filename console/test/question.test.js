@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parse } from '../client/json.js'
-import { allows, layout, more, once, widens, wordsOf } from '../app/question.js'
+import { allows, layout, more, once, reviewOf, widens, wordsOf } from '../app/question.js'
 import { literal } from '../app/text.js'
 
 const vectors = name => parse(readFileSync(new URL(`../questiondata/${name}.json`, import.meta.url), 'utf8'))
@@ -14,6 +14,15 @@ for (const { name, content, subject, cwd, unread, truncated, phrase, lines } of 
     const got = wordsOf({ content, subject, cwd, unread, truncated })
     assert.equal(got.phrase, phrase)
     assert.deepEqual(got.lines.map(l => [l.kind, l.text]), lines)
+  })
+}
+
+for (const { name, turn, early, phrase, lines, verdicts } of vectors('reviews')) {
+  test('review: ' + name, () => {
+    const got = reviewOf({ turn, early })
+    assert.equal(got.phrase, phrase)
+    assert.deepEqual(got.lines.map(l => [l.kind, l.text]), lines)
+    assert.deepEqual(got.verdicts, verdicts)
   })
 }
 

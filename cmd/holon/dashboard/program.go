@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,8 +45,10 @@ type program struct {
 	why           error     // … and why
 	storage       storage   // why the server stores nothing
 	unstored      chan struct{}
-	needed        int  // how many threads needed the person last …
-	listed        bool // … if they were known then
+	sight         []string           // threads that work and whose rows are on the screen …
+	look          func(ids []string) // … as the feed knows; nil: there is none yet
+	needed        int                // how many threads needed the person last …
+	listed        bool               // … if they were known then
 
 	dirty   bool
 	view    tea.View
@@ -99,6 +102,7 @@ func (p *program) Init() tea.Cmd {
 // feed starts the goroutines that tell what happens on the server.
 func (p *program) feed() {
 	f := p.newFeed()
+	p.look = f.look
 	p.work.Go(func() { f.run(p.ctx) })
 }
 
@@ -171,6 +175,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if p.notice != "" && !now.Before(p.noticeEnds) {
 		p.notice, p.dirty = "", true
 	}
+	p.tellSight()
 	commands := []tea.Cmd{p.carryOut(now, from, actions), p.ring()}
 	return p, tea.Batch(append(commands, p.wait(now))...)
 }
@@ -232,6 +237,18 @@ func (p *program) ring() tea.Cmd {
 		return tea.Raw("\a")
 	}
 	return nil
+}
+
+// tellSight tells the feed which rows change without an event, if these are others now.
+func (p *program) tellSight() {
+	var ids []string
+	if p.page == p.overview {
+		ids = overview.InSight(p.overview)
+	}
+	if p.look != nil && !slices.Equal(ids, p.sight) {
+		p.sight = ids
+		p.look(ids)
+	}
 }
 
 // wait starts a timer for when the screen changes by time alone, unless one that

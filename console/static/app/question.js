@@ -120,6 +120,33 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
 // phraseOf is the phrase of a question of which only its content is known.
 export const phraseOf = content => wordsOf({ content }).phrase
 
+// continuations is how many turns continue a rejected one. After them a rejection is final.
+const continuations = 3
+
+// reviewOf puts the result of a turn that waits for a review into words, as wordsOf does a
+// question: {phrase, lines, verdicts: [{verdict, name, kind, does, note}]}. early says that the
+// turn completed without coming to its own end; note says that a verdict needs one.
+export function reviewOf({ turn, early }) {
+  const lines = [], failed = turn.state === 'failed'
+  const put = (kind, all) => {
+    for (const line of literal(all.replace(/\n$/, '')).split('\n')) lines.push({ kind, text: line })
+  }
+  const title = fields(literal(text(turn.title))), message = text(turn.message)
+  const phrase = `review the ${failed ? 'failure' : 'result'}${title ? ` of “${cut(title, mostPhrase)}”` : ''}`
+  if (failed) put('note', text(turn.error?.message) || text(turn.error?.kind) || 'It failed.')
+  if (early) lines.push({ kind: 'note', text: inOneLine('It stopped early: ' + text(turn.stop_reason)) })
+  put(...message.trim() ? ['message', message] : ['note', 'The agent said nothing.'])
+  if (turn.message_truncated === true) put('note', 'The message was too long: its middle is left out here.')
+  const does = turn.continuations >= continuations ? 'nothing follows: it was continued ' + counted(continuations, 'time') : 'the agent continues, and gets your note'
+  return {
+    phrase, lines, verdicts: [
+      { verdict: 'approved', name: 'Approve', kind: 'allow_once', does: '', note: false },
+      { verdict: 'rejected', name: 'Reject with a note', kind: 'reject_once', does, note: true },
+      { verdict: 'blocked', name: 'Block', kind: 'reject', does: 'it is not done, and nothing follows', note: false },
+    ],
+  }
+}
+
 const object = v => v !== null && typeof v === 'object' && !Array.isArray(v) ? v : null
 const text = v => typeof v === 'string' ? v : ''
 const list = v => Array.isArray(v) ? v : []

@@ -168,6 +168,11 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 		f.focus(f.field - 1)
 		return nil
 	case "enter":
+		if strings.TrimSpace(f.prompt.Value()) == "/help" {
+			f.prompt.Reset()
+			m.help.Open = true
+			return nil
+		}
 		if !f.sent {
 			f.frozen = m.frozen
 		}
