@@ -202,9 +202,9 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 	}
 }
 
-// The examples of docs/agents.md, as they are in docs/examples.
+// The examples of docs/write-an-agent.md, as they are in docs/examples.
 func TestExamplesOfACPAgentsRun(t *testing.T) {
-	page, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(page), string(code)) {
-			t.Errorf("docs/agents.md does not show docs/examples/%s as it is", name)
+			t.Errorf("docs/write-an-agent.md does not show docs/examples/%s as it is", name)
 		}
 		return path
 	}
@@ -233,7 +233,7 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 		path := example("acp_agent.py")
 		python, err := osexec.LookPath("python3")
 		if err != nil {
-			hosttest.Need(t, "python3 is not installed, so the example of docs/agents.md is not run")
+			hosttest.Need(t, "python3 is not installed, so the example of docs/write-an-agent.md is not run")
 		}
 		s := startServerWith(t, "shout=acp:"+python+" "+path)
 		shout := func(answer string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -54,6 +55,30 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 		"reject_once", "turn: completed", "user: bye", "agent: bye", "turn: completed in")
 	if strings.Contains(r.out, "user: perhaps") || strings.Contains(r.out, "user: 2") {
 		t.Errorf("an answer was sent as a text:\n%s", r.out)
+	}
+}
+
+func TestHelpInAChatInLinesIsNotForTheAgent(t *testing.T) {
+	s := startServer(t)
+	r := holon(t, s.data, "/help\nbye\n", "chat")
+	inOrder(t, r.out, "/help says more", "chat: A line starts a turn", "chat: More: holon chat --help", "user: bye")
+	if r.code != exitOK || strings.Contains(r.out, "user: /help") {
+		t.Errorf("exit %d: the agent has got it:\n%s", r.code, r.out)
+	}
+}
+
+func TestACommandOfTheAgentIsSaidInAChatInLines(t *testing.T) {
+	var th talk
+	if err := json.Unmarshal([]byte(`{"config":{"commands":[{"name":"compact","description":"x"},{"name":""}]}}`), &th); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"/compact": ", with the agent's command /compact", "/compact now": ", with the agent's command /compact", "/": "", "/compacts": "", "compact": ""} {
+		if got := th.command(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := (talk{}).command("/compact"); got != "" {
+		t.Errorf("without commands: %q", got)
 	}
 }
 

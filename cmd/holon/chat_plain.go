@@ -79,7 +79,7 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()
-	if err := p.say("%s. Each line goes to the agent. Ctrl-C interrupts the turn, Ctrl-D leaves.", t.name()); err != nil {
+	if err := p.say("%s. Each line goes to the agent. /help says more, Ctrl-C interrupts the turn, Ctrl-D leaves.", t.name()); err != nil {
 		return err
 	}
 	f := startFeed(ctx, c, client.Options{AfterSeq: &after, ThreadIDs: []string{t.ThreadID}, RetryFirst: true})
@@ -260,6 +260,11 @@ func (p *plainChat) take(e client.Event) error {
 		return err
 	}
 	switch e.Method {
+	case notify.ThreadUpdated:
+		var t talk
+		if json.Unmarshal(e.Params, &t) == nil && t.Config != nil {
+			p.thread.Config = t.Config
+		}
 	case notify.TurnStarted:
 		if e.Seq <= p.past && e.TurnID != p.active {
 			break // a line would steer a turn that has ended
@@ -388,12 +393,14 @@ func (p *plainChat) line(line string) error {
 		return p.answer(line)
 	case text == "":
 		return nil
+	case text == "/help":
+		return p.help()
 	case p.active != "":
 		p.steer(text)
-		return p.say("this steers the turn")
+		return p.say("this steers the turn%s", p.thread.command(text))
 	}
 	p.start(text)
-	return p.say("this starts a turn")
+	return p.say("this starts a turn%s", p.thread.command(text))
 }
 
 func (p *plainChat) start(text string) {

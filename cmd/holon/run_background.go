@@ -36,6 +36,9 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s%s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID), title); err != nil {
 			return err
 		}
+		if s.where != "" {
+			g.note("%s", s.where)
+		}
 		thread := timeline.OneLine(s.ThreadID)
 		if o.detach {
 			g.note("See it with:  holon attach %s", thread)

@@ -48,7 +48,8 @@ turns end before.
 			options := daemon.Options{
 				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: stderr, Stop: stop,
 				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
-				OnAgents: func(f func()) { kill.Store(&f) },
+				DataByDefault: loaded.Sources["data"].Origin == config.FromDefault,
+				OnAgents:      func(f func()) { kill.Store(&f) },
 			}
 			if isTerminalFile(g.err) {
 				options.Welcome = g.args

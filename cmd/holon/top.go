@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	fullscreen "github.com/seed82539d15/holon/cmd/holon/dashboard"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -60,15 +62,24 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 		o := fullscreen.Options{
 			Data: loaded.Data, Cwd: directory, Explain: g.hint, Bell: bell,
 			In: g.in, Out: g.out, Environ: g.environ,
+			Here: func(c *client.Client, logID string) bool { return isHere(g, c, logID) },
 		}
 		var none *client.NoServerError
 		named := g.url != "" || g.env("HOLON_URL") != ""
 		if _, err := client.Discover(loaded.Data)(); !named && errors.As(err, &none) {
 			o.Elsewhere = elsewhere(servers.At(g.env("XDG_RUNTIME_DIR")), loaded.Data)
+			var launched atomic.Bool
 			o.Connect = func(ctx context.Context, data string) (*client.Client, error) {
-				return connectTo(ctx, g, cmd, data)
+				c, started, err := connectTo(ctx, g, cmd, data)
+				if started {
+					launched.Store(true)
+				}
+				return c, err
 			}
 			_, err := fullscreen.Run(cmd.Context(), o)
+			if launched.Load() {
+				g.note("The server that the dashboard started goes on, and so do its agents.\nTo stop it: holon stop%s", dataFlag(g))
+			}
 			return err
 		}
 		c, err := g.client(cmd)
@@ -113,22 +124,34 @@ func elsewhere(registry servers.Registry, data string) []fullscreen.Server {
 	return found
 }
 
-// connectTo returns a client of the server of a data directory. It starts the one
-// of the configured directory if none runs.
-func connectTo(ctx context.Context, g *globals, cmd *cobra.Command, data string) (*client.Client, error) {
+// dataFlag names the data directory for another command, "" where that finds it without.
+func dataFlag(g *globals) string {
+	switch g.loaded.Sources["data"].Origin {
+	case config.FromDefault, config.FromEnv:
+		return ""
+	}
+	return " --data " + g.loaded.Data
+}
+
+// connectTo returns a client of the server of a data directory. It starts the one of the
+// configured directory if none runs, and reports whether it did.
+func connectTo(ctx context.Context, g *globals, cmd *cobra.Command, data string) (c *client.Client, launched bool, err error) {
+	var none *client.NoServerError
 	if data == g.loaded.Data {
+		_, before := client.Discover(data)()
 		quiet := *g // the screen belongs to the dashboard
 		quiet.err = io.Discard
-		return ensureServer(&quiet, cmd, true)
+		c, err = ensureServer(&quiet, cmd, true)
+		return c, err == nil && errors.As(before, &none), err
 	}
-	c := client.New(client.Discover(data))
+	c = client.New(client.Discover(data))
 	if _, err := c.Endpoint(); err != nil {
 		c.Close()
-		return nil, err
+		return nil, false, err
 	}
 	if err := awaitReady(ctx, c, nil); err != nil {
 		c.Close()
-		return nil, err
+		return nil, false, err
 	}
-	return c, nil
+	return c, false, nil
 }

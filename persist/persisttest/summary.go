@@ -304,7 +304,7 @@ func (m *model) glance(s *turns.Summarized) {
 		if it.Status.Open() {
 			line = last
 		}
-		if text = cmp.Or(line, text); it.TurnID == busy {
+		if text = cmp.Or(line, text); busy != "" && it.TurnID == busy {
 			if newest = cmp.Or(last, newest); it.Status.Open() {
 				saying = last // also if it has no line: an older one is not what is written now
 			}

@@ -61,6 +61,9 @@ type Options struct {
 	// gets only what needs attention, warnings and errors.
 	AskedForLog bool
 
+	// DataByDefault says that nobody has named the data directory of Config.
+	DataByDefault bool
+
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
 	// called at any time.

@@ -22,6 +22,7 @@ import (
 // in goroutines of their own.
 func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Action) tea.Cmd {
 	var commands []tea.Cmd
+	var seen []screen.Action
 	for _, action := range actions {
 		switch action := action.(type) {
 		case screen.Quit:
@@ -40,9 +41,14 @@ func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Act
 			p.follow(from, action)
 		case screen.Work:
 			commands = append(commands, func() tea.Msg { return toPage{from, action.Do()} })
+		case screen.Seen:
+			seen = append(seen, action)
 		default:
 			commands = append(commands, p.request(from, action))
 		}
+	}
+	if len(seen) > 0 {
+		commands = append(commands, p.request(from, seen...))
 	}
 	return tea.Batch(commands...)
 }
@@ -90,12 +96,17 @@ func (p *program) follow(page screen.Page, action screen.Follow) {
 	})
 }
 
-// request sends the request of an action.
-func (p *program) request(page screen.Page, action screen.Action) tea.Cmd {
+// request sends the requests of actions one after the other, so that many are not in the
+// way of others. The page learns of the last one.
+func (p *program) request(page screen.Page, actions ...screen.Action) tea.Cmd {
 	c, consumer := p.client, p.consumer
 	return func() tea.Msg {
-		result, err := p.perform(p.ctx, c, consumer, action)
-		return toPage{page, screen.Done{Action: action, Result: result, Err: err}}
+		var done screen.Done
+		for _, action := range actions {
+			result, err := p.perform(p.ctx, c, consumer, action)
+			done = screen.Done{Action: action, Result: result, Err: err}
+		}
+		return toPage{page, done}
 	}
 }
 
@@ -187,11 +198,39 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, "Dismissed. r retries the turn of a thread.")
 	case screen.Close:
 		p.say(now, "Closed.")
+	case screen.Rename:
+		p.say(now, renamed(a))
 	case screen.Respond:
 		p.say(now, "Answered.")
+	case screen.Review:
+		p.say(now, reviewed(a, done.Result))
 	case screen.StartThread:
 		p.say(now, "Started.")
 	}
+}
+
+// renamed says whose title a thread has now.
+func renamed(a screen.Rename) string {
+	if a.Title == "" {
+		return "It has no title until its agent gives one."
+	}
+	return "Renamed. Its agent does not replace that."
+}
+
+// reviewed says what follows from a verdict.
+func reviewed(a screen.Review, result json.RawMessage) string {
+	var r struct {
+		ContinuedBy string `json:"continued_by"`
+	}
+	switch _ = json.Unmarshal(result, &r); {
+	case r.ContinuedBy != "":
+		return "Rejected: the agent continues with your note."
+	case a.Verdict == "rejected":
+		return "Rejected. Nothing follows."
+	case a.Verdict == "blocked":
+		return "Blocked."
+	}
+	return "Approved."
 }
 
 // retriedLost says what became of the turns that ended with a restart.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,8 +21,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// counting is a fakeServer that counts its requests. It answers lists of threads by
-// pages, and may hold the answers to requests for changed threads back.
+// counting is a fakeServer that counts its requests, and may hold the answers to requests for changed threads back.
 type counting struct {
 	*fakeServer
 	hold  chan struct{} // closed: changed threads are answered; nil: at once
@@ -49,10 +47,7 @@ func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Method string `json:"method"`
 		Params struct {
-			State  string   `json:"state"`
-			IDs    []string `json:"thread_ids"`
-			Limit  int      `json:"limit"`
-			Cursor string   `json:"cursor"`
+			IDs []string `json:"thread_ids"`
 		} `json:"params"`
 	}
 	if err := json.Unmarshal(body, &request); err != nil {
@@ -61,26 +56,12 @@ func (s *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests[request.Method]++
 	s.mu.Unlock()
-	params := &request.Params
-	if params.IDs != nil && s.hold != nil {
+	if request.Params.IDs != nil && s.hold != nil {
 		s.asked <- struct{}{}
 		<-s.hold
 	}
-	if request.Method != "thread/list" || params.IDs != nil {
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.fakeServer.ServeHTTP(w, r)
-		return
-	}
-	result := s.list(params.State, nil).(map[string]any)
-	rows := result["threads"].([]any)
-	from, _ := strconv.Atoi(params.Cursor) // "" is the first page
-	if to := from + params.Limit; to < len(rows) {
-		result["next_cursor"], rows = strconv.Itoa(to), rows[:to]
-	}
-	result["threads"] = rows[from:]
-	if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}); err != nil {
-		s.t.Error(err)
-	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.fakeServer.ServeHTTP(w, r)
 }
 
 // counts is how often each method was called.
@@ -128,20 +109,21 @@ func opened(t *testing.T, p *program, got <-chan tea.Msg, threads int) {
 	})
 }
 
-// A thousand threads cost two pages, and each other state one: no request per thread.
-func TestOpeningTheOverviewOfAThousandThreadsCostsNineRequests(t *testing.T) {
+// A thousand threads cost two pages, and what needs somebody and what is closed one each: no
+// request per thread.
+func TestOpeningTheOverviewOfAThousandThreadsCostsEightRequests(t *testing.T) {
 	s, p, got := startCounting(t, 1000)
 	opened(t, p, got, 1000)
 	want := map[string]int{
-		"initialize":  1,             // whose cursors say what was seen
-		"thread/list": 2 + 1 + 1 + 1, // running, paused, closing, closed
-		"cursor/read": 1,             // which restarts are known
-		"turn/list":   1 + 1,         // what has ended with one, and what was spent today
+		"initialize":  1,         // whose cursors say what was seen
+		"thread/list": 1 + 2 + 1, // urgent, done, closed
+		"cursor/read": 1,         // which restarts are known
+		"turn/list":   1 + 1,     // what has ended with one, and what was spent today
 	}
 	if counts := s.counts(); !maps.Equal(counts, want) {
 		t.Errorf("the requests are %v, want %v", counts, want)
 	}
-	if n := p.counts().Requests; n != 9 {
+	if n := p.counts().Requests; n != 8 {
 		t.Errorf("%d requests are counted", n)
 	}
 }

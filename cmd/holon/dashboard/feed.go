@@ -19,8 +19,6 @@ import (
 
 // Bounds of what is read.
 const (
-	pageRows     = 500                    // of a list at the start
-	newestClosed = 100                    // closed threads that are listed
 	readTogether = 100                    // changed threads in one request
 	readEvery    = 250 * time.Millisecond // between two requests for changed threads
 	steadyAfter  = 5 * time.Second        // a feed that lasted so long is tried again as a new one
@@ -31,6 +29,11 @@ const (
 	directoriesAfter = 2 * time.Second
 	directoriesEvery = 30 * time.Second
 	directoriesMost  = 50
+
+	// What a thread writes comes without events, too: so the rows on the screen that work
+	// are read again.
+	sightEvery = 2 * time.Second
+	sightMost  = 50
 )
 
 // summaryEvents are the events that change the summary of a thread. They come without
@@ -50,6 +53,8 @@ type feed struct {
 	ready    func(context.Context) error // whether the server can store anything
 	unstored <-chan struct{}             // has an entry after a request was refused for lack of storage
 
+	directory func(logID string) string // of new threads on the server with this log; nil = none is proposed
+
 	consumer string        // whose cursors say what was seen
 	lostWake chan struct{} // has an entry after what has ended with a restart may be other turns
 
@@ -58,9 +63,14 @@ type feed struct {
 	parents map[string]string   // of child threads
 	working map[string]int64    // threads with a directory that are not closed, by their newest seq
 	busy    map[string]struct{} // threads that work
+	sight   []string            // threads that work and whose rows are on the screen
 	lost    bool                // turns are known that ended with a restart
 	wake    chan struct{}       // has an entry after changed has got one
 	today   spending
+
+	counted   bool      // the server counts threads …
+	countedAt time.Time // … and did so then …
+	uncounted bool      // … and some have changed since
 }
 
 // run reads everything and then what changes, until ctx ends. After a failure it
@@ -111,6 +121,7 @@ func (f *feed) follow(ctx context.Context) error {
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
 	readers.Go(func() { f.readDirectories(ctx) })
+	readers.Go(func() { f.readSight(ctx) })
 	readers.Go(func() { f.readStorage(ctx) })
 	readers.Go(func() { f.followLost(ctx) })
 	subscription := f.client.Subscribe(client.Options{
@@ -128,68 +139,28 @@ func (f *feed) follow(ctx context.Context) error {
 	})
 }
 
-// whoAmI finds out whose cursors say what was seen.
+// whoAmI finds out whose cursors say what was seen, and whether the server has the
+// directories of this terminal.
 func (f *feed) whoAmI(ctx context.Context) error {
 	var hello requests.Hello
 	if err := f.call(ctx, "initialize", map[string]any{}, &hello); err != nil {
 		return err
 	}
-	if f.consumer = hello.Consumer(); f.consumer != ownConsumer {
-		f.send(consumer(f.consumer))
-	}
+	f.hello(hello)
 	return nil
 }
 
-// threadPage is an answer to thread/list.
-type threadPage struct {
-	Threads []thread `json:"threads"`
-	Next    string   `json:"next_cursor"`
-	Latest  int64    `json:"latest_seq"`
-}
-
-// thread is a thread with what only the feed needs of it.
-type thread struct {
-	overview.Thread
-	Session string `json:"agent_session_id"`
-}
-
-// listAll reads all threads that are not closed and the newest closed ones, and
-// returns the seq after which the log continues.
-func (f *feed) listAll(ctx context.Context) (int64, error) {
-	var all []thread
-	latest := int64(-1)
-	for _, state := range []string{"running", "paused", "closing", "closed"} {
-		params := map[string]any{"view": "summary", "state": state, "order": "desc", "limit": pageRows}
-		if state == "closed" {
-			params["limit"] = newestClosed
-		}
-		var pages client.Pages
-		for read := 0; ; {
-			var page threadPage
-			if err := f.call(ctx, "thread/list", params, &page); err != nil {
-				return 0, err
-			}
-			if latest < 0 {
-				latest = page.Latest
-			}
-			all = append(all, page.Threads...)
-			read += len(page.Threads)
-			more, err := pages.Follow(page.Next)
-			if err != nil {
-				return 0, err
-			}
-			if !more || state == "closed" && read >= newestClosed {
-				break
-			}
-			params["cursor"] = page.Next
-		}
+func (f *feed) hello(hello requests.Hello) {
+	if f.directory != nil {
+		f.send(overview.Terminal(f.directory(hello.LogID)))
 	}
-	f.deliver(all, true)
-	return max(latest, 0), nil
+	if f.consumer = hello.Consumer(); f.consumer != ownConsumer {
+		f.send(consumer(f.consumer))
+	}
 }
 
-// deliver gives threads to the overview.
-func (f *feed) deliver(threads []thread, whole bool) {
+// deliver gives threads to the overview, with what else is known of them.
+func (f *feed) deliver(threads []thread, listed overview.Listed) {
 	rows := make([]overview.Thread, len(threads))
 	f.mu.Lock()
 	for i, t := range threads {
@@ -203,13 +174,14 @@ func (f *feed) deliver(threads []thread, whole bool) {
 		}
 		if t.Level > 0 && f.parents[t.ID] == "" {
 			f.parents[t.ID] = t.Parent.ID
-			if !whole { // its events came before it was known whose child it is
+			if !listed.Whole { // its events came before it was known whose child it is
 				f.note(t.Parent.ID)
 			}
 		}
 	}
 	f.mu.Unlock()
-	f.send(overview.Listed{Threads: rows, Whole: whole})
+	listed.Threads = rows
+	f.send(listed)
 }
 
 // event notes what an event changes.
@@ -270,6 +242,41 @@ func (f *feed) noteDirectories() {
 	}
 }
 
+// look says which threads that work are on the screen. It may be called at any time, by any
+// goroutine.
+func (f *feed) look(ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sight = slices.Clone(ids[:min(len(ids), sightMost)])
+}
+
+// readSight has the threads on the screen read again for what they do now.
+func (f *feed) readSight(ctx context.Context) {
+	ticker := time.NewTicker(sightEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		f.noteSight()
+		f.countLate(ctx)
+	}
+}
+
+// noteSight has the threads on the screen read again.
+func (f *feed) noteSight() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range f.sight {
+		f.changed[id] = struct{}{}
+	}
+	if len(f.sight) > 0 {
+		f.wakeUp()
+	}
+}
+
 // readChanged reads changed threads: one request at a time, and not more than one
 // every readEvery.
 func (f *feed) readChanged(ctx context.Context) {
@@ -321,6 +328,7 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 	params := map[string]any{"view": "summary", "thread_ids": ids, "limit": readTogether}
 	var pages client.Pages
 	for {
+		f.count(params)
 		var page threadPage
 		if err := f.call(ctx, "thread/list", params, &page); err != nil {
 			f.mu.Lock()
@@ -333,7 +341,7 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 			}
 			return
 		}
-		f.deliver(page.Threads, false)
+		f.deliver(page.Threads, overview.Listed{Counts: page.Counts})
 		if more, err := pages.Follow(page.Next); !more || err != nil {
 			return
 		}

@@ -3,9 +3,11 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -27,6 +30,7 @@ type fakeServer struct {
 	threads map[string]map[string]any
 	latest  int
 	asked   [][]string // thread_ids of each request for changed threads
+	old     bool       // it knows no statuses and no counts
 }
 
 func newFakeServer(t *testing.T, threads int) *fakeServer {
@@ -66,8 +70,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Method string `json:"method"`
 		Params struct {
-			State string   `json:"state"`
-			IDs   []string `json:"thread_ids"`
+			listParams
 		} `json:"params"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -75,26 +78,63 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var result any = map[string]any{}
 	if request.Method == "thread/list" {
-		result = s.list(request.Params.State, request.Params.IDs)
+		if s.old && (request.Params.Status != nil || request.Params.Counts) {
+			w.WriteHeader(http.StatusOK)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"status: is unknown","data":{"kind":"invalid_params"}}}`)
+			return
+		}
+		result = s.list(request.Params.listParams)
 	}
-	if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}); err != nil {
+	if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}); err != nil && r.Context().Err() == nil { // else the test has ended
 		s.t.Error(err)
 	}
 }
 
-func (s *fakeServer) list(state string, ids []string) any {
+// listParams are the params of thread/list.
+type listParams struct {
+	State  string   `json:"state"`
+	Status []string `json:"status"`
+	IDs    []string `json:"thread_ids"`
+	Limit  int      `json:"limit"`
+	Cursor string   `json:"cursor"`
+	Counts bool     `json:"counts"`
+}
+
+// listed is the status by which a thread is listed.
+func listed(t map[string]any) string {
+	status := t["summary"].(map[string]any)["status"].(string)
+	if word := map[string]string{"waiting": "needs_you", "idle": "done"}[status]; word != "" {
+		return word
+	}
+	return status
+}
+
+// list is a page of threads, the newest first, and the counts of all at the top.
+func (s *fakeServer) list(p listParams) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ids != nil {
-		s.asked = append(s.asked, ids)
+	if p.IDs != nil {
+		s.asked = append(s.asked, p.IDs)
 	}
-	rows := []any{}
-	for id, t := range s.threads {
-		if t["state"] == state || slices.Contains(ids, id) {
-			rows = append(rows, t)
+	rows, counts := []any{}, map[string]int{}
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(s.threads))) {
+		t := s.threads[id]
+		counts[listed(t)]++
+		if p.IDs != nil && !slices.Contains(p.IDs, id) || p.State != "" && t["state"] != p.State || p.Status != nil && !slices.Contains(p.Status, listed(t)) {
+			continue
 		}
+		rows = append(rows, t)
 	}
-	return map[string]any{"threads": rows, "latest_seq": s.latest}
+	result := map[string]any{"latest_seq": s.latest}
+	if p.Counts {
+		result["counts"] = counts
+	}
+	from, _ := strconv.Atoi(p.Cursor) // "" is the first page
+	if to := from + p.Limit; p.Limit > 0 && to < len(rows) {
+		result["next_cursor"], rows = strconv.Itoa(to), rows[:to]
+	}
+	result["threads"] = rows[from:]
+	return result
 }
 
 func (s *fakeServer) serveStream(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +235,7 @@ func TestDirectoriesAreReadAgain(t *testing.T) {
 	}
 	all[directoriesMost+2].Summary.Cwd = ""
 	all[directoriesMost+1].Summary.Status = "closed"
-	f.deliver(all, true)
+	f.deliver(all, overview.Listed{Whole: true})
 	f.noteDirectories()
 	ids := f.take()
 	if len(ids) != directoriesMost || slices.Contains(ids, "t0") || !slices.Contains(ids, "t1") || slices.Contains(ids, fmt.Sprint("t", directoriesMost+1)) {
@@ -207,7 +247,7 @@ func TestDirectoriesAreReadAgain(t *testing.T) {
 		t.Error("the reader sleeps on")
 	}
 	all[1].Summary.Status = "closed"
-	f.deliver(all[1:2], false)
+	f.deliver(all[1:2], overview.Listed{})
 	if f.noteDirectories(); slices.Contains(f.take(), "t1") {
 		t.Error("a closed thread is read again")
 	}
@@ -228,4 +268,55 @@ func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 	await(t, got, "the parent of a known child", func(msg tea.Msg) bool {
 		return lists(msg, "thread_000", "failed") && lists(msg, "child", "failed")
 	})
+}
+
+// Only a server that is here gets the directory of the terminal, and it is asked anew at
+// each connection: behind an address there may be another server then.
+func TestTheServerIsAskedWhetherItIsHere(t *testing.T) {
+	for name, here := range map[string]func(*client.Client, string) bool{
+		"here": func(_ *client.Client, logID string) bool { return logID == "log_here" }, "elsewhere": func(*client.Client, string) bool { return false },
+	} {
+		p, _ := testProgram(t, Options{Client: client.New(client.At("http://127.0.0.1:1", client.SourceGiven, "", false)), Cwd: "/home/me", Here: here})
+		var sent []tea.Msg
+		f := p.newFeed()
+		f.send = func(msg tea.Msg) { sent = append(sent, msg) }
+		f.hello(requests.Hello{LogID: "log_here"})
+		want := map[string]overview.Terminal{"here": "/home/me", "elsewhere": ""}[name]
+		if len(sent) != 1 || sent[0] != want {
+			t.Errorf("%s: %v", name, sent)
+		}
+	}
+}
+
+// What a thread writes comes without events: the rows on the screen that work are read
+// again, a bounded number, and none while another page is shown.
+func TestRowsInSightAreReadAgain(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	f := &feed{wake: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	p.look = f.look
+	listed := waiting(40)
+	for i := range 30 {
+		listed.Threads[i].Summary.Status = "working"
+	}
+	p.Update(listed)
+	p.View()
+	p.Update(tick{})
+	f.noteSight()
+	ids := f.take()
+	if len(ids) == 0 || len(ids) > 24 || slices.Contains(ids, "thread_35") {
+		t.Errorf("of 24 lines these are read again: %q", ids)
+	}
+	p.page = newStart(p.styles, "", nil, nil)
+	p.Update(tick{})
+	if f.noteSight(); len(f.take()) > 0 {
+		t.Error("rows are read again that nobody sees")
+	}
+	many := make([]string, 3*sightMost)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	f.look(many)
+	if f.noteSight(); len(f.take()) != sightMost {
+		t.Error("the number of rows is not bounded")
+	}
 }

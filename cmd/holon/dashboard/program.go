@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,8 +45,10 @@ type program struct {
 	why           error     // … and why
 	storage       storage   // why the server stores nothing
 	unstored      chan struct{}
-	needed        int  // how many threads needed the person last …
-	listed        bool // … if they were known then
+	sight         []string           // threads that work and whose rows are on the screen …
+	look          func(ids []string) // … as the feed knows; nil: there is none yet
+	needed        int                // how many threads needed the person last …
+	listed        bool               // … if they were known then
 
 	dirty   bool
 	view    tea.View
@@ -60,7 +63,7 @@ func newProgram(ctx context.Context, o Options) *program {
 	s := styles(o.Environ)
 	p := &program{
 		ctx: ctx, o: o, now: time.Now, client: o.Client, consumer: ownConsumer, styles: s,
-		overview: overview.New(s, o.Cwd), dirty: true, follows: func() {},
+		overview: overview.New(s, ""), dirty: true, follows: func() {},
 		unstored: make(chan struct{}, 1),
 	}
 	p.page = p.overview
@@ -98,8 +101,22 @@ func (p *program) Init() tea.Cmd {
 
 // feed starts the goroutines that tell what happens on the server.
 func (p *program) feed() {
-	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests, ready: p.client.Ready, unstored: p.unstored}
+	f := p.newFeed()
+	p.look = f.look
 	p.work.Go(func() { f.run(p.ctx) })
+}
+
+func (p *program) newFeed() *feed {
+	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests, ready: p.client.Ready, unstored: p.unstored}
+	if p.o.Here != nil {
+		f.directory = func(logID string) string {
+			if p.o.Here(f.client, logID) {
+				return p.o.Cwd
+			}
+			return ""
+		}
+	}
+	return f
 }
 
 // Update implements tea.Model.
@@ -130,7 +147,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		p.notice = ""
 		actions = p.update(now, p.page, msg)
-	case overview.Listed, overview.Today, overview.Lost:
+	case overview.Listed, overview.Today, overview.Lost, overview.Terminal:
 		from = p.overview
 		actions = p.update(now, p.overview, msg)
 	case screen.Connection:
@@ -158,6 +175,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if p.notice != "" && !now.Before(p.noticeEnds) {
 		p.notice, p.dirty = "", true
 	}
+	p.tellSight()
 	commands := []tea.Cmd{p.carryOut(now, from, actions), p.ring()}
 	return p, tea.Batch(append(commands, p.wait(now))...)
 }
@@ -219,6 +237,18 @@ func (p *program) ring() tea.Cmd {
 		return tea.Raw("\a")
 	}
 	return nil
+}
+
+// tellSight tells the feed which rows change without an event, if these are others now.
+func (p *program) tellSight() {
+	var ids []string
+	if p.page == p.overview {
+		ids = overview.InSight(p.overview)
+	}
+	if p.look != nil && !slices.Equal(ids, p.sight) {
+		p.sight = ids
+		p.look(ids)
+	}
 }
 
 // wait starts a timer for when the screen changes by time alone, unless one that

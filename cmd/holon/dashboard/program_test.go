@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -348,4 +351,28 @@ func TestAKeyTriesAtOnceWhileTheServerIsGone(t *testing.T) {
 		cancel()
 		p.work.Wait()
 	})
+}
+
+// However many threads are marked as seen at once, the server is asked for one after the
+// other, and the screen learns of it once: else the next keys would wait for all of them.
+func TestManySeenThreadsAreOneMessage(t *testing.T) {
+	var asked, under, most atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		most.Store(max(most.Load(), under.Add(1)))
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		under.Add(-1)
+	}))
+	defer server.Close()
+	c := client.New(client.At(server.URL, client.SourceGiven, "", false))
+	defer c.Close()
+	p, _ := testProgram(t, Options{Client: c})
+	var actions []screen.Action
+	for i := range 50 {
+		actions = append(actions, screen.Seen{Thread: fmt.Sprint("t", i), Seq: 1})
+	}
+	command := p.carryOut(noon, p.overview, actions)
+	if _, ok := command().(toPage); !ok || asked.Load() != 50 || most.Load() != 1 {
+		t.Errorf("%d requests, %d at once", asked.Load(), most.Load())
+	}
 }

@@ -136,12 +136,12 @@ func TestARefusalForLackOfSpaceHasTheServerAsked(t *testing.T) {
 func TestTheFeedKnowsWhetherAnythingWorks(t *testing.T) {
 	f := &feed{send: func(tea.Msg) {}, today: newSpending(noon), parents: map[string]string{}, working: map[string]int64{}, busy: map[string]struct{}{}}
 	one := thread{Thread: overview.Thread{ID: "t", Summary: overview.Summary{Status: "working"}}}
-	f.deliver([]thread{one}, true)
+	f.deliver([]thread{one}, overview.Listed{Whole: true})
 	if !f.anyWorks() {
 		t.Error("nothing works")
 	}
 	one.Summary.Status = "idle"
-	f.deliver([]thread{one}, false)
+	f.deliver([]thread{one}, overview.Listed{})
 	if f.anyWorks() {
 		t.Error("something works still")
 	}

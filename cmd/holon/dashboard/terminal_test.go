@@ -148,7 +148,7 @@ func TestFiveAgents(t *testing.T) {
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
 
-	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overload", "Four words fixed.")
+	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (1), failed (1)", " overload", "Four words fixed.")
 	if !term.Alternate() || term.Title() != "holon (1)" {
 		t.Errorf("alternate screen: %v, title: %q", term.Alternate(), term.Title())
 	}
@@ -170,7 +170,7 @@ func TestFiveAgents(t *testing.T) {
 		term.Keys("1") // the keys are dead for half a second
 		return false
 	})
-	term.AwaitText("nothing needs you", "Done (3)")
+	term.AwaitText("nothing needs you", "Done (2), failed (1)")
 	if term.Title() != "holon" {
 		t.Errorf("the title is %q", term.Title())
 	}
@@ -181,7 +181,7 @@ func TestFiveAgents(t *testing.T) {
 	term.Type("three")
 	term.AwaitText("one", "two", "three", "New thread") // a paste starts nothing
 	term.Keys("Enter")
-	term.AwaitText("Done (4)", "one two three")
+	term.AwaitText("Done (3), failed (1)", "one two three")
 
 	term.Keys("g", "i")
 	term.AwaitText("Interrupt “Write the migration”")
@@ -287,6 +287,9 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	if code := term.AwaitEnd(); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
+	if screen := term.Screen(); strings.Contains(screen, "holon stop") {
+		t.Errorf("without a server one goes on:\n%s", screen)
+	}
 	if _, err := os.Stat(w.data("data")); !os.IsNotExist(err) {
 		t.Errorf("q leaves the data directory behind: %v", err)
 	}
@@ -308,6 +311,7 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	if code := term.AwaitEnd(); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
+	term.AwaitText("To stop it: holon stop") // below a line that tmux has scrolled away
 	if !record.Alive() {
 		t.Error("the server ended with the dashboard")
 	}

@@ -281,24 +281,31 @@ func (p *program) open(now time.Time, thread string) []tea.Cmd {
 	return append(left, p.send(now, p.top(), conversation.Begin{})...)
 }
 
-// nextWaiting finds the question that has waited longest in another thread.
+// nextWaiting finds the question, else the review, that has waited longest in another thread.
 func (p *program) nextWaiting(here string) tea.Cmd {
+	calls := []screen.Call{
+		{Method: "item/list", Params: map[string]any{"status": "pending", "limit": 100}},
+		{Method: "turn/list", Params: map[string]any{"review": "pending", "limit": 100}},
+	}
 	return func() tea.Msg {
-		done, _ := p.requests.Do(p.ctx, screen.Call{Method: "item/list", Params: map[string]any{"status": "pending", "limit": 100}})
-		if done.Err != nil {
-			return waiting{err: done.Err}
-		}
-		var list struct {
-			Items []struct {
+		for _, call := range calls {
+			done, _ := p.requests.Do(p.ctx, call)
+			if done.Err != nil {
+				return waiting{err: done.Err}
+			}
+			type row struct {
 				ThreadID string `json:"thread_id"`
-			} `json:"items"`
-		}
-		if err := json.Unmarshal(done.Result, &list); err != nil {
-			return waiting{err: err}
-		}
-		for _, it := range list.Items {
-			if it.ThreadID != here {
-				return waiting{thread: it.ThreadID}
+			}
+			var list struct {
+				Items, Turns []row
+			}
+			if err := json.Unmarshal(done.Result, &list); err != nil {
+				return waiting{err: err}
+			}
+			for _, r := range append(list.Items, list.Turns...) {
+				if r.ThreadID != here {
+					return waiting{thread: r.ThreadID}
+				}
 			}
 		}
 		return waiting{}

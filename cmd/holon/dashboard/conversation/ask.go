@@ -12,8 +12,8 @@ import (
 	wording "github.com/seed82539d15/holon/question"
 )
 
-// Ask is an open question on another page than that of its thread. It looks and is
-// answered as there, but what it is about is not scrolled: Enter opens the thread.
+// Ask is an open question, or a review, on another page than that of its thread. It looks
+// and is answered as there, but what it is about is not scrolled: Enter opens the thread.
 type Ask struct {
 	q       *question
 	open    bool
@@ -35,8 +35,26 @@ func ReadAsk(now time.Time, result json.RawMessage) *Ask {
 	return &Ask{q: newQuestion(it), open: r.Item.Status == "pending", end: overBy(it), raw: r.Item.Content, alive: now.Add(deadFor)}
 }
 
-// Item is the id of the question.
-func (a *Ask) Item() string { return a.q.id }
+// ReadReview returns the review of a turn as turn/read and turn/list return it.
+func ReadReview(now time.Time, turn json.RawMessage) *Ask {
+	var t turnRow
+	decode(turn, &t)
+	return &Ask{q: newReview(turn), open: t.inReview(), end: reviewed(&t), raw: turn, alive: now.Add(deadFor)}
+}
+
+// ID is the id of the question, or of the turn that is reviewed.
+func (a *Ask) ID() string { return a.q.id }
+
+// Attempt is which attempt of a turn is reviewed, 0 for a question.
+func (a *Ask) Attempt() int {
+	if a.q.review == nil {
+		return 0
+	}
+	return a.q.review.attempt
+}
+
+// LeaveNote goes back from the note of a verdict to the verdicts; false if none is typed.
+func (a *Ask) LeaveNote() bool { return a.q.leaveNote() }
 
 // Open tells whether nobody has answered.
 func (a *Ask) Open() bool { return a.open }
@@ -96,7 +114,7 @@ func (a *Ask) Early(now time.Time) string {
 // Over says why nobody can answer any more, "" as long as somebody can.
 func (a *Ask) Over() string { return a.q.over }
 
-// TakeOver takes another reading of the question, which is over, or nil if there is none.
+// TakeOver takes another reading of the question, by which it is over, or nil if there is none.
 // What is typed stays, but is no answer any more.
 func (a *Ask) TakeOver(other *Ask) {
 	if a.q.over, a.q.why = overUnknown, ""; other != nil {
@@ -119,7 +137,7 @@ func (a *Ask) Sent(sent bool) {
 }
 
 // Key takes a key. ok tells whether it completes an answer.
-func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok bool) {
+func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Action, ok bool) {
 	switch {
 	case a.dead(now):
 		return answer, false

@@ -34,6 +34,7 @@ type question struct {
 	why     string     // what was wrong with the last answer
 	over    string     // why nobody can answer any more, "": it is open
 	line    string     // the typed answer that is on its way
+	review  *review    // it asks for a verdict; nil: the agent asks
 
 	raw       json.RawMessage // the content
 	truncated bool            // it is not all of it
@@ -78,20 +79,20 @@ func (a *asks) dead(now time.Time) bool { return now.Sub(a.since) < deadFor }
 func (a *asks) touched(now time.Time) { a.since = now }
 
 // put adds an open question or changes it.
-func (a *asks) put(now time.Time, it *item) {
+func (a *asks) put(now time.Time, it *question) {
 	i := slices.IndexFunc(a.open, func(q *question) bool { return q.id == it.id })
 	if i >= 0 {
 		q := a.open[i]
 		if bytes.Equal(q.raw, it.raw) {
 			return
 		}
-		a.open[i] = newQuestion(it)
-		a.open[i].subject = q.subject
+		it.subject = q.subject
+		a.open[i] = it
 	} else {
 		if len(a.open) >= keptQuestions {
 			return // they are asked for again when these are answered
 		}
-		a.open = append(a.open, newQuestion(it))
+		a.open = append(a.open, it)
 		i = len(a.open) - 1
 	}
 	if i == 0 {
@@ -140,6 +141,9 @@ const (
 	overEnded     = "Its turn has ended."
 	overExpired   = "Nobody answered in time."
 	overUnknown   = "It was answered or withdrawn meanwhile."
+	overReviewed  = "It was reviewed elsewhere."
+	overAttempt   = "That was about an earlier attempt."
+	overRetried   = "Its turn is tried again."
 )
 
 // overBy says why nobody can answer a question any more: what the answer is and who gave
@@ -199,6 +203,9 @@ func (q *question) reading() bool {
 // words are the question in words, made again only if more of it is known. What has been
 // seen of it counts no more then.
 func (q *question) words(cwd string) wording.Words {
+	if q.review != nil {
+		return q.review.words
+	}
 	from := wordsOf{q.subject, q.unread, cwd}
 	if q.made != nil && q.from == from {
 		return *q.made
@@ -231,13 +238,23 @@ func (q *question) holds(i int) string {
 	case q.reading():
 		return Reading
 	case !q.whole:
-		return "Not allowed yet: " + wording.More(max(1, q.rows-q.seen)) + "."
+		return "Not " + q.yes() + " yet: " + wording.More(max(1, q.rows-q.seen)) + "."
 	}
 	return ""
 }
 
+// yes is what an answer is called that lets the agent have its way.
+func (q *question) yes() string {
+	if q.review != nil {
+		return "approved"
+	}
+	return "allowed"
+}
+
 // typed tells whether the answer is typed, as opposed to chosen.
-func (q *question) typed() bool { return len(q.content.Options) == 0 }
+func (q *question) typed() bool {
+	return len(q.content.Options) == 0 || q.review != nil && q.review.noting >= 0
+}
 
 // pick is the option that a key of an open question chooses, -1 if it chooses none.
 func (q *question) pick(name, text string) int {
@@ -252,20 +269,28 @@ func (q *question) pick(name, text string) int {
 	return -1
 }
 
-// choose answers with an option.
-func (q *question) choose(i int) (screen.Respond, bool) {
-	if i < 0 || i >= len(q.content.Options) {
-		return screen.Respond{}, false
+// choose answers with an option; ready is false if there is none, or something is typed
+// before.
+func (q *question) choose(i int) (answer screen.Action, ready bool) {
+	switch {
+	case i < 0 || i >= len(q.content.Options):
+		return nil, false
+	case q.review != nil:
+		return q.review.give(q.id, i)
 	}
 	return screen.Respond{Item: q.id, Option: q.content.Options[i].ID}, true
 }
 
 // take answers with a typed line; ready is false if another field follows or why says
 // what is wrong.
-func (q *question) take(line string) (answer screen.Respond, ready bool) {
+func (q *question) take(line string) (action screen.Action, ready bool) {
 	q.why = ""
 	line = strings.TrimSpace(line)
-	answer.Item = q.id
+	if q.review != nil {
+		action, q.why = q.review.take(q.id, line)
+		return action, q.why == ""
+	}
+	answer := screen.Respond{Item: q.id}
 	if q.form != nil {
 		if q.form.Done() { // the answer was refused: from the beginning
 			q.form = form.New(q.content.Schema)
@@ -294,8 +319,11 @@ func (q *question) take(line string) (answer screen.Respond, ready bool) {
 }
 
 // widensShort is widensLong for a window with little room.
-func widensShort(kind string) string {
+func widensShort(q *question, i int) string {
+	kind := q.content.Options[i].Kind
 	switch {
+	case q.review != nil:
+		return q.review.verdicts[i].Does
 	case strings.HasSuffix(kind, "_always"):
 		return "from now on, without asking"
 	case !wording.Once(kind):
@@ -304,10 +332,13 @@ func widensShort(kind string) string {
 	return ""
 }
 
-// widensLong says in words what an option allows or forbids beyond this one time, "" for
-// nothing.
-func widensLong(kind string) string {
-	if more := wording.Widens(kind); more != "" {
+// widensLong says in words what an option allows or forbids beyond this one time, or what
+// follows from a verdict, "" for nothing.
+func widensLong(q *question, i int) string {
+	if q.review != nil {
+		return q.review.verdicts[i].Does
+	}
+	if more := wording.Widens(q.content.Options[i].Kind); more != "" {
 		return "and " + more
 	}
 	return ""

@@ -92,13 +92,16 @@ func (d drawing) scrollSubject(name string) bool {
 // questionRule is the line above a question: how many there are, how one answers, and
 // how many lines are hidden that no other row tells of.
 func (d drawing) questionRule(p *painter, hidden int) string {
-	text := "─ The agent asks "
+	text, gone := "─ The agent asks ", "─ The question is gone "
+	if d.m.asks.front().review != nil {
+		text, gone = "─ A result waits for your review ", "─ The review is over "
+	}
 	if n := len(d.m.asks.open); n > 1 {
-		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
+		text += fmt.Sprintf("(1 of %d) ", n)
 	}
 	how := ""
 	if d.m.asks.left != nil {
-		text = "─ The question is gone "
+		text = gone
 	}
 	switch d.m.focus {
 	case onTimeline:

@@ -70,6 +70,10 @@ func (h hands) submit() []screen.Action {
 	switch {
 	case text == "":
 		return nil
+	case text == helpCommand:
+		h.m.input.set("")
+		h.m.help.Open = true
+		return nil
 	case h.m.outbox != "":
 		h.m.status = "The text before is still on its way."
 		return nil

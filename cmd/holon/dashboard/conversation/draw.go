@@ -315,7 +315,7 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 		r.add(s.Failed, "! "+screen.Plural(n, "message")+" did not reach the agent before the end")
 	}
 	if t.Review != nil && t.Review.State == "pending" {
-		r.add(s.Waiting, "? it waits for a review: holon review "+screen.OneLine(t.TurnID))
+		r.add(s.Waiting, "? it waits for your review below")
 	}
 }
 

@@ -83,7 +83,7 @@ func (p *painter) answersIn(q *question, how answering, room int) (out []string,
 	if q.typed() && !q.sent {
 		return p.typedAnswer(q, how, max(room, 1))
 	}
-	for _, widens := range []func(string) string{widensLong, widensShort, nil} {
+	for _, widens := range []func(*question, int) string{widensLong, widensShort, nil} {
 		if out, x, y = p.answers(q, how, widens); len(out) <= room {
 			break
 		}
@@ -93,7 +93,7 @@ func (p *painter) answersIn(q *question, how answering, room int) (out []string,
 
 // answers draws the options. x is -1, as nothing is typed. widens says what an option
 // widens, below it; nil: the option itself says it in a word.
-func (p *painter) answers(q *question, how answering, widens func(kind string) string) (out []string, x, y int) {
+func (p *painter) answers(q *question, how answering, widens func(q *question, i int) string) (out []string, x, y int) {
 	s := p.styles
 	if q.sent {
 		return []string{s.Dim.Paint("  sending the answer …")}, -1, 0
@@ -128,10 +128,10 @@ func (p *painter) answers(q *question, how answering, widens func(kind string) s
 			}
 			out = append(out, row)
 		}
-		if widens == nil || widens(option.Kind) == "" {
+		if widens == nil || widens(q, i) == "" {
 			continue
 		}
-		for _, row := range screen.Wrap(widens(option.Kind), max(10, p.width-4)) {
+		for _, row := range screen.Wrap(widens(q, i), max(10, p.width-4)) {
 			out = append(out, "    "+s.Dim.Paint(screen.Fit(row, p.width-4)))
 		}
 	}
@@ -156,7 +156,10 @@ func visible(text string) string { return screen.Clean(wording.OneLine(text)) }
 func (p *painter) typedAnswer(q *question, by answering, room int) (out []string, x, y int) {
 	s := p.styles
 	how := "text or JSON"
-	if q.content.URL != "" {
+	switch {
+	case q.review != nil:
+		how = "What is wrong? Enter sends it, Esc goes back."
+	case q.content.URL != "":
 		how = "Enter when done, n declines"
 	}
 	room-- // for the line

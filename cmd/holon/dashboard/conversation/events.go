@@ -81,7 +81,7 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 	it := row.item()
 	if it.asks() {
 		if it.status == "pending" {
-			in.m.asks.put(now, it)
+			in.m.asks.put(now, newQuestion(it))
 		} else {
 			in.m.over(now, it.id, overBy(it))
 		}
@@ -142,8 +142,14 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 		}
 		return nil
 	}
+	if e.Method == notify.TurnReviewed {
+		tookVerdict(in, now, row, e)
+		return nil
+	}
+	row.Review = nil
 	decode(e.Params, row)
 	row.UpdatedSeq = f.Seq
+	in.m.over(now, f.TurnID, overRetried) // a review of an earlier end
 	switch e.Method {
 	case notify.TurnQueued:
 		row.State = "queued"
@@ -170,13 +176,16 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 		in.m.history.put(&entry{key: key, seq: f.Seq, turn: f.TurnID, end: &ending{row: *row, lineage: f.Lineage}})
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {
-		if q.turn == f.TurnID { // its questions end with it
+		if q.turn == f.TurnID && q.review == nil { // its questions end with it
 			in.m.over(now, q.id, overEnded)
 		}
 	}
 	in.leaveQuestion()
 	in.m.history.trim(in.m.view.follow)
 	in.m.children.due = true
+	if row.inReview() {
+		return []screen.Action{in.m.loader.call("review", "turn/read", map[string]any{"turn_id": f.TurnID})}
+	}
 	return nil
 }
 
@@ -186,13 +195,16 @@ func (in intake) rewound(now time.Time, marker fold.Marker) (out []screen.Action
 		out = append(out, in.read(id)...)
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {
-		if q.turn == marker.TurnID && in.m.history.item(q.id) == nil {
+		switch {
+		case q.turn == marker.TurnID && q.review != nil:
+			in.m.over(now, q.id, overRetried)
+		case q.turn == marker.TurnID && in.m.history.item(q.id) == nil:
 			in.m.over(now, q.id, overWithdrawn)
 		}
 	}
 	if row := in.m.turns.rows[marker.TurnID]; row != nil && marker.Step == "" {
 		row.Attempt = max(row.Attempt, marker.NewEpoch)
-		row.State, row.Error, row.CompletedAt = "active", nil, time.Time{}
+		row.State, row.Error, row.CompletedAt, row.Review = "active", nil, time.Time{}, nil
 	}
 	in.leaveQuestion()
 	return out
@@ -201,8 +213,11 @@ func (in intake) rewound(now time.Time, marker fold.Marker) (out []screen.Action
 func (in intake) threadEvent(e client.Event) {
 	var p threadRow
 	decode(e.Params, &p)
-	if p.Title != "" {
+	if p.Title != "" || p.TitleBy != "" { // a title that was given back is empty
 		in.m.thread.Title = p.Title
+	}
+	if p.Config != nil {
+		in.m.thread.Config = p.Config
 	}
 	switch {
 	case e.Method == "thread/closed":

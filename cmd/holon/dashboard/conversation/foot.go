@@ -36,6 +36,8 @@ func (d drawing) foot(p *painter) foot {
 	for i, row := range rows {
 		if i > 0 {
 			sign = "  "
+		} else {
+			row = d.m.mark(p.styles.Working, row)
 		}
 		f.rows = append(f.rows, sign+row)
 	}
@@ -69,7 +71,9 @@ func (d drawing) rule(p *painter) string {
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
-	if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
+	if command := d.m.commandRule(does); command != "" {
+		left = command
+	} else if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
 		left += "─ " + screen.Fit(screen.OneLine(t.ProgressMessage), p.width/2) + " "
 	}
 	right := ""
@@ -141,6 +145,9 @@ func (d drawing) help() []screen.Key {
 		if d.m.aim().turn != "" {
 			does = "steer"
 		}
+		if strings.TrimSpace(d.m.input.text) == helpCommand {
+			does = "show the keys"
+		}
 		list := []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}}
 		if d.m.view.scrolls {
 			list = append(list, screen.Key{Name: "PgUp", Does: "scroll"})
@@ -182,12 +189,18 @@ func (d drawing) answerKeys(q *question) (list []screen.Key) {
 	if q.over != "" {
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	}
-	if q.typed() {
+	yes, back := "allow", "later"
+	if q.review != nil {
+		yes = "approve"
+	}
+	if q.typed() && q.review != nil {
+		list, back = append(list, screen.Key{Name: "Enter", Does: "reject"}), "back"
+	} else if q.typed() {
 		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
 	} else {
 		list = append(list, screen.Key{Name: fmt.Sprintf("1-%d", min(len(q.content.Options), 9)), Does: "choose"})
 		if q.optionOf("allow") >= 0 {
-			list = append(list, screen.Key{Name: "y", Does: "allow"})
+			list = append(list, screen.Key{Name: "y", Does: yes})
 		}
 		if q.optionOf("reject") >= 0 {
 			list = append(list, screen.Key{Name: "n", Does: "reject"})
@@ -197,5 +210,5 @@ func (d drawing) answerKeys(q *question) (list []screen.Key) {
 	if d.m.view.subjectMost > 0 {
 		list = append(list, screen.Key{Name: "PgDn", Does: "more"})
 	}
-	return append(list, screen.Key{Name: "Esc", Does: "later"})
+	return append(list, screen.Key{Name: "Esc", Does: back})
 }

@@ -34,7 +34,7 @@ var lineKeys = []screen.Key{
 // name.
 var allKeys = []screen.Key{
 	{Name: "Tab", Does: "write to the agent"},
-	{Name: "a", Does: "answer the question"},
+	{Name: "a", Does: "answer the question, review the result"},
 	{Name: "w", Does: "open the next thread that waits for you"},
 	{Name: "↑ ↓  PgUp PgDn", Does: "scroll"},
 	{Name: "g G  Home End", Does: "the beginning, the end"},
@@ -61,11 +61,12 @@ var allKeys = []screen.Key{
 	{Name: "Ctrl-U Ctrl-K", Does: "delete to the start or the end of the line"},
 	{Name: "Ctrl-E", Does: "the end of the line"},
 	{Name: "PgUp PgDn", Does: "scroll"},
+	{Name: "Tab", Does: "complete a command of the agent, such as /compact"},
 	{Name: "Tab  Esc", Does: "leave the line; the text stays"},
 	{Does: ""},
 	{Does: "While you answer"},
 	{Name: "1-9", Does: "choose an option"},
-	{Name: "y n", Does: "allow, reject"},
+	{Name: "y n", Does: "allow or approve, reject"},
 	{Name: "↑ ↓  Tab  Enter", Does: "choose an option, take it"},
 	{Name: "PgUp PgDn", Does: "scroll what it is about"},
 	{Name: "Esc", Does: "answer later"},
@@ -132,7 +133,9 @@ func (h hands) inputKey(name, text string) []screen.Action {
 		h.m.asked = false
 		h.m.focus = onTimeline
 	case "tab":
-		h.m.focus = onTimeline
+		if !h.m.completes() {
+			h.m.focus = onTimeline
+		}
 	case "up":
 		if !h.m.input.key(name) {
 			return h.scroll(-1)
@@ -157,6 +160,9 @@ func (h hands) inputKey(name, text string) []screen.Action {
 // new.
 func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
+	if name == "esc" && q != nil && q.leaveNote() {
+		return nil
+	}
 	if name == "esc" || q == nil {
 		h.m.focus = onTimeline
 		if h.m.asks.left != nil {
@@ -190,7 +196,11 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 		choice = q.pick(name, text)
 	}
 	if why := q.holds(choice); why != "" {
-		h.m.status = why + " PgDn shows them. All at once: holon respond " + screen.OneLine(q.id)
+		all := "holon respond "
+		if q.review != nil {
+			all = "holon review "
+		}
+		h.m.status = why + " PgDn shows them. All at once: " + all + screen.OneLine(q.id)
 		return nil
 	}
 	if answer, ok := q.choose(choice); ok {

@@ -31,7 +31,7 @@ type loader struct {
 	failed  string
 	again   time.Time // when to try again
 
-	items, waiting, turns json.RawMessage
+	items, waiting, reviews, turns json.RawMessage
 
 	olderAsked bool
 	olderFrom  string // the cursor that was asked with
@@ -108,12 +108,24 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 		return nil
 	case "waiting again":
 		return append(in.judge(now, d.Result), in.subjects()...)
+	case "reviews again":
+		judgeReviews(in, now, d.Result)
+		return nil
+	case "review":
+		var r struct {
+			Turn json.RawMessage `json:"turn"`
+		}
+		decode(d.Result, &r)
+		putReview(in, now, r.Turn)
+		return nil
 	case "items":
 		l.items = d.Result
 	case "turns":
 		l.turns = d.Result
 	case "waiting":
 		l.waiting = d.Result
+	case "reviews":
+		l.reviews = d.Result
 	default: // one item
 		var r struct {
 			Item itemRow `json:"item"`
@@ -136,7 +148,7 @@ func (in intake) notLoaded(now time.Time, name string, asked any, err error) []s
 	params, _ := asked.(map[string]any)
 	cursor, _ := params["cursor"].(string)
 	switch name {
-	case "thread", "items", "turns", "waiting":
+	case "thread", "items", "turns", "waiting", "reviews":
 		l.failed = "The thread cannot be read. " + screen.Words(err)
 		l.again = now.Add(tryAgain)
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
@@ -169,19 +181,22 @@ func (in intake) threadRead(now time.Time, result json.RawMessage) []screen.Acti
 	decode(result, &r)
 	in.m.thread = r.Thread
 	l := &in.m.loader
-	l.after, l.missing = r.LatestSeq, 3
+	l.after, l.missing = r.LatestSeq, 4
 	newest := map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage}
-	out := append(in.askWaiting("waiting"),
+	out := append(in.askWaiting(""),
 		l.call("items", "item/list", in.itemsParams()),
 		l.call("turns", "turn/list", newest),
 	)
 	return append(out, in.askChildren(now)...)
 }
 
-// askWaiting asks for the questions that are open.
-func (in intake) askWaiting(name string) []screen.Action {
-	params := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
-	return []screen.Action{in.m.loader.call(name, "item/list", params)}
+// askWaiting asks for the questions and the reviews that are open. again is "", or " again".
+func (in intake) askWaiting(again string) []screen.Action {
+	l, thread := &in.m.loader, in.m.options.Thread
+	return []screen.Action{
+		l.call("waiting"+again, "item/list", map[string]any{"thread_id": thread, "status": "pending", "limit": keptQuestions}),
+		l.call("reviews"+again, "turn/list", map[string]any{"thread_id": thread, "review": "pending", "limit": keptQuestions}),
+	}
 }
 
 // itemsResult and turnsResult are pages of lists.
@@ -214,13 +229,14 @@ func (in intake) begin(now time.Time) []screen.Action {
 	in.m.turns.older = newest.NextCursor
 	in.takeItems(l.items)
 	out := in.judge(now, l.waiting)
+	judgeReviews(in, now, l.reviews)
 	in.placeChildren()
 	for key := range unfolded {
 		if e := in.m.history.byKey[key]; e != nil {
 			e.unfolded = unfolded[key]
 		}
 	}
-	l.items, l.turns, l.waiting = nil, nil, nil
+	l.items, l.turns, l.waiting, l.reviews = nil, nil, nil, nil
 	l.ready, l.failed = true, ""
 	if in.m.history.byKey[in.m.view.top] == nil {
 		in.m.view.toEnd()
@@ -240,7 +256,7 @@ func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Acti
 		open[row.ItemID] = true
 	}
 	for _, q := range slices.Clone(in.m.asks.open) {
-		if !open[q.id] && q.seq <= waiting.LatestSeq {
+		if q.review == nil && !open[q.id] && q.seq <= waiting.LatestSeq {
 			in.m.over(now, q.id, overUnknown)
 			if in.m.history.item(q.id) != nil {
 				out = append(out, in.read(q.id)...)
@@ -249,7 +265,7 @@ func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Acti
 	}
 	for _, row := range waiting.Items {
 		if e := in.m.history.item(row.ItemID); e == nil || e.item.updated <= waiting.LatestSeq || e.item.status == "pending" {
-			in.m.asks.put(now, row.item())
+			in.m.asks.put(now, newQuestion(row.item()))
 		}
 	}
 	in.leaveQuestion()

@@ -67,9 +67,13 @@ const (
 type threadRow struct {
 	ThreadID string `json:"thread_id"`
 	Title    string `json:"title"`
+	TitleBy  string `json:"title_by"`
 	Agent    string `json:"agent"`
 	State    string `json:"state"`
-	Summary  struct {
+	Config   *struct {
+		Commands []agentCommand `json:"commands"`
+	} `json:"config"`
+	Summary struct {
 		Cwd string `json:"cwd"` // where the agent works
 	} `json:"summary"`
 	Parent *struct {
@@ -193,7 +197,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 // isRequest tells whether an action goes to the server.
 func isRequest(a screen.Action) bool {
 	switch a.(type) {
-	case screen.Respond, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Seen, screen.Call:
+	case screen.Respond, screen.Review, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Seen, screen.Call:
 		return true
 	}
 	return false
@@ -207,7 +211,7 @@ func (m *Model) connection(s client.State) []screen.Action {
 		return nil
 	}
 	m.children.due = true
-	return intake{m}.askWaiting("waiting again")
+	return intake{m}.askWaiting(" again")
 }
 
 // done takes the answer to a request.
@@ -221,21 +225,22 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 		}
 	case screen.Start, screen.Steer:
 		m.sent(d)
-	case screen.Respond:
-		if q := m.asks.find(a.Item); q != nil && d.Err != nil {
+	case screen.Respond, screen.Review:
+		id := answerOf(a)
+		if q := m.asks.find(id); q != nil && d.Err != nil {
 			q.sent = false
 			m.asks.touched(now)
 			m.status = "The answer was not taken. " + screen.Words(d.Err)
-			late := client.IsKind(d.Err, "already_resolved")
+			late := client.IsKind(d.Err, "already_resolved") || q.review != nil && client.IsKind(d.Err, "conflict")
 			if q == m.asks.front() && (late || q.form == nil) { // else it begins with the first field
 				m.answer.set(q.line)
 			}
 			if late {
 				m.status = "Somebody else has answered already."
-				m.over(now, a.Item, overAnswered)
+				m.over(now, id, overAnswered)
 			}
 		} else if q != nil {
-			m.asks.gone(now, a.Item)
+			m.asks.gone(now, id)
 		}
 		if m.asks.front() == nil && m.focus == onQuestion {
 			m.focus = onTimeline

@@ -183,3 +183,16 @@ func TestEndsAreSaidInWords(t *testing.T) {
 	p.shows("■ stopped early: refusal")
 	p.hides("✓")
 }
+
+// The title is that of the thread, also when a client has given it back.
+func TestTheTitleFollowsTheThread(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.shows("mend the build · echo")
+	p.event("thread/updated", object{"title": "parser", "title_by": "client"})
+	p.shows("parser · echo")
+	p.event("thread/updated", object{"config": object{"mode": "code"}})
+	p.shows("parser · echo")
+	p.event("thread/updated", object{"title_by": "client"})
+	p.hides("parser")
+	p.shows("thread …thread_1 · echo")
+}

@@ -101,6 +101,12 @@ func (p *page) answer(call screen.Call) screen.Done {
 			rows = p.kids
 		}
 		result = object{"turns": reversed(rows)}
+	case "turn/read":
+		for _, row := range p.turns {
+			if row["turn_id"] == params["turn_id"] {
+				result = object{"turn": row}
+			}
+		}
 	case "thread/list":
 		result = object{"threads": p.below}
 	case "item/read":

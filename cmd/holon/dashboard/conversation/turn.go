@@ -34,16 +34,20 @@ type turnRow struct {
 			Currency string  `json:"currency"`
 		} `json:"cost"`
 	} `json:"usage"`
-	Review *struct {
-		State string `json:"state"`
-	} `json:"review"`
-	Undelivered []string  `json:"undelivered_item_ids"`
-	QueuedAt    time.Time `json:"queued_at,omitzero"`
-	StartedAt   time.Time `json:"started_at,omitzero"`
-	CompletedAt time.Time `json:"completed_at,omitzero"`
-	RetryAt     time.Time `json:"retry_at,omitzero"`
-	CreatedSeq  int64     `json:"created_seq"`
-	UpdatedSeq  int64     `json:"updated_seq"`
+	Review      *reviewRow `json:"review"`
+	Undelivered []string   `json:"undelivered_item_ids"`
+	QueuedAt    time.Time  `json:"queued_at,omitzero"`
+	StartedAt   time.Time  `json:"started_at,omitzero"`
+	CompletedAt time.Time  `json:"completed_at,omitzero"`
+	RetryAt     time.Time  `json:"retry_at,omitzero"`
+	CreatedSeq  int64      `json:"created_seq"`
+	UpdatedSeq  int64      `json:"updated_seq"`
+}
+
+// reviewRow is the review of a turn.
+type reviewRow struct {
+	State string `json:"state"`
+	By    string `json:"by"`
 }
 
 func (t turnRow) ended() bool {

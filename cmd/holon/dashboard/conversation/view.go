@@ -119,7 +119,7 @@ func (d drawing) draw(now time.Time) []string {
 	}
 	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if d.m.help.Open {
-		lines := screen.Fill(d.m.help.Lines(p.styles, allKeys, width, height-1), width, height-1)
+		lines := screen.Fill(d.m.help.Lines(p.styles, d.m.allKeys(), width, height-1), width, height-1)
 		return append(lines, screen.Pad(screen.HelpLine(p.styles, screen.HelpKeys, width), width))
 	}
 	if d.m.focus == onChildren {

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -11,22 +12,24 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// callQuestion, callSubject and callEnd name the requests that read a question, what it is
-// about, and how it was answered.
+// callQuestion, callReview, callSubject and callEnd name the requests that read a question or
+// a review, what it is about, and how it was answered.
 const (
 	callQuestion = "question"
+	callReview   = "review"
 	callSubject  = "subject"
 	callEnd      = "end of a question"
 )
 
-// asked is the question in the panel. It is there because the person asked for
-// it.
+// asked is the question or the review in the panel. It is there because the person asked
+// for it.
 type asked struct {
-	item, thread string
-	seq          int64             // of the thread when the question was read
-	ask          *conversation.Ask // nil until it was read
-	sent         bool
-	x, y         int // of the cursor in the lines that were drawn last; x is -1 if there is none
+	id, thread string // the item, or the turn whose end is reviewed: "" until that is known
+	review     bool
+	seq        int64             // of the thread when the question was read
+	ask        *conversation.Ask // nil until it was read
+	sent       bool
+	x, y       int // of the cursor in the lines that were drawn last; x is -1 if there is none
 }
 
 // typing reports whether the answer is a text.
@@ -40,38 +43,80 @@ func (a *asked) over() string {
 	return a.ask.Over()
 }
 
-// ask opens the oldest question of a thread.
+// ask opens the oldest question of a thread, else its oldest review.
 func (m *Model) ask(t *Thread) []screen.Action {
-	switch {
-	case t.group() != needsYou:
+	if t.group() != needsYou {
 		return say("This thread asks nothing. w selects the next that waits for you.")
-	case len(t.Summary.Waiting) == 0:
-		return say("The end of its turn waits for a review: holon review " + screen.OneLine(t.Summary.TurnID))
 	}
-	m.asked = &asked{item: t.Summary.Waiting[0].ItemID, thread: t.ID, seq: t.LatestSeq, x: -1}
-	return []screen.Action{m.asked.read(callQuestion, m.asked.item)}
+	m.asked = &asked{thread: t.ID, seq: t.LatestSeq, x: -1, review: len(t.Summary.Waiting) == 0}
+	if !m.asked.review {
+		m.asked.id = t.Summary.Waiting[0].ItemID
+	}
+	return []screen.Action{m.asked.read(callQuestion)}
 }
 
-func (a *asked) read(name, item string) screen.Action {
-	return screen.Call{Name: name, Method: "item/read", Params: map[string]any{"item_id": item}}
+// read reads what is asked. Which turn of a thread waits for a review, only its list says.
+func (a *asked) read(name string) screen.Action {
+	switch {
+	case !a.review:
+		return readItem(name, a.id)
+	case a.id == "":
+		return screen.Call{Name: callReview, Method: "turn/list", Params: map[string]any{"thread_id": a.thread, "review": "pending", "limit": 1}}
+	case name == callQuestion:
+		name = callReview
+	}
+	return screen.Call{Name: name, Method: "turn/read", Params: map[string]any{"turn_id": a.id}}
 }
 
-// gotQuestion takes the question that was read, and asks for what it is about.
-func (m *Model) gotQuestion(now time.Time, msg screen.Done) []screen.Action {
+func readItem(name, id string) screen.Action {
+	return screen.Call{Name: name, Method: "item/read", Params: map[string]any{"item_id": id}}
+}
+
+// gotReview takes the review that was read. A list may have come too late: it has none then.
+func gotReview(m *Model, now time.Time, msg screen.Done) []screen.Action {
+	var r struct {
+		Turn  json.RawMessage   `json:"turn"`
+		Turns []json.RawMessage `json:"turns"`
+	}
+	_ = json.Unmarshal(msg.Result, &r) // what it does not have is missing
+	if msg.Err == nil && r.Turn == nil {
+		if len(r.Turns) == 0 {
+			return nothingAsked(m, msg)
+		}
+		r.Turn = r.Turns[0]
+	}
+	ask := conversation.ReadReview(now, r.Turn)
+	if params, _ := msg.Action.(screen.Call).Params.(map[string]any); m.asked != nil && m.asked.id == "" && params["thread_id"] == m.asked.thread {
+		m.asked.id = ask.ID()
+	}
+	return m.gotAsk(now, msg.Err, ask)
+}
+
+// nothingAsked closes the panel if it is that of a thread without a review.
+func nothingAsked(m *Model, msg screen.Done) []screen.Action {
+	params, _ := msg.Action.(screen.Call).Params.(map[string]any)
+	if m.asked == nil || m.asked.id != "" || params["thread_id"] != m.asked.thread {
+		return nil
+	}
+	m.asked = nil
+	return say("Nothing waits for a review here any more.")
+}
+
+// gotAsk takes what was read, and asks for what it is about.
+func (m *Model) gotAsk(now time.Time, err error, ask *conversation.Ask) []screen.Action {
 	if m.asked == nil {
 		return nil
 	}
-	if msg.Err != nil {
+	if err != nil {
 		if m.asked.ask == nil {
 			m.asked = nil
 		}
 		return nil
 	}
-	ask := conversation.ReadAsk(now, msg.Result)
 	switch {
-	case ask.Item() != m.asked.item:
+	case ask.ID() != m.asked.id:
 		return nil // another question was opened meanwhile
-	case !ask.Open() && m.asked.typing():
+	case m.asked.typing() && (!ask.Open() || ask.Attempt() != m.asked.ask.Attempt()):
 		m.asked.ask.TakeOver(ask)
 		return nil
 	case !ask.Open():
@@ -81,7 +126,7 @@ func (m *Model) gotQuestion(now time.Time, msg screen.Done) []screen.Action {
 		m.asked.ask = ask
 	}
 	if subject := m.asked.ask.Subject(); subject != "" {
-		return []screen.Action{m.asked.read(callSubject, subject)}
+		return []screen.Action{readItem(callSubject, subject)}
 	}
 	return nil
 }
@@ -103,25 +148,43 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 		return nil
 	}
 	t := m.list.threads[m.asked.thread]
-	if t == nil || t.Summary.WaitingCount > len(t.Summary.Waiting) ||
-		slices.ContainsFunc(t.Summary.Waiting, func(w Waiting) bool { return w.ItemID == m.asked.item }) {
+	if t == nil || m.asked.waitsIn(t) {
 		if t == nil || t.LatestSeq == m.asked.seq {
 			return nil
 		}
 		m.asked.seq = t.LatestSeq
-		return []screen.Action{m.asked.read(callQuestion, m.asked.item)}
+		return []screen.Action{m.asked.read(callQuestion)}
 	}
 	if m.asked.typing() {
 		if m.asked.over() != "" {
 			return nil
 		}
 		m.asked.ask.TakeOver(nil)
-		return []screen.Action{m.asked.read(callQuestion, m.asked.item)} // who has answered
+		return []screen.Action{m.asked.read(callQuestion)} // who has answered
 	}
-	end := m.asked.read(callEnd, m.asked.item)
+	end := m.asked.read(callEnd)
 	m.asked = nil
 	m.frozen = now.Add(settle)
 	return []screen.Action{end}
+}
+
+// waitsIn tells whether a thread as it is listed may still wait for the answer.
+func (a *asked) waitsIn(t *Thread) bool {
+	if a.review {
+		return t.Summary.Reviews > 0
+	}
+	return t.Summary.WaitingCount > len(t.Summary.Waiting) ||
+		slices.ContainsFunc(t.Summary.Waiting, func(w Waiting) bool { return w.ItemID == a.id })
+}
+
+// answered takes the end of an answer. One that was refused can be given again.
+func answered(m *Model, id string, err error) {
+	if m.asked == nil || m.asked.id != id {
+		return
+	}
+	if m.asked.send(false); err == nil {
+		m.asked = nil
+	}
 }
 
 // ended says how a question was answered whose panel has closed.
@@ -129,7 +192,14 @@ func ended(now time.Time, msg screen.Done) []screen.Action {
 	if msg.Err != nil {
 		return say("It was answered or withdrawn.")
 	}
-	if ask := conversation.ReadAsk(now, msg.Result); !ask.Open() {
+	var r struct {
+		Turn json.RawMessage `json:"turn"`
+	}
+	ask := conversation.ReadAsk(now, msg.Result)
+	if json.Unmarshal(msg.Result, &r) == nil && r.Turn != nil {
+		ask = conversation.ReadReview(now, r.Turn)
+	}
+	if !ask.Open() {
 		return say(ask.End())
 	}
 	return nil
@@ -139,7 +209,9 @@ func ended(now time.Time, msg screen.Done) []screen.Action {
 func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	a := m.asked
 	if key.String() == "esc" {
-		m.asked = nil
+		if a.ask == nil || !a.ask.LeaveNote() {
+			m.asked = nil
+		}
 		return nil
 	}
 	if a.ask == nil && key.Text != "" {
@@ -181,9 +253,12 @@ func (a *asked) lines(m *Model, now time.Time, width, height int) []string {
 	if t := m.list.threads[a.thread]; t != nil {
 		title, cwd = t.title(), t.Summary.Cwd
 	}
-	asks := " asks "
+	asks, over := " asks ", " asks no more "
+	if a.review {
+		asks, over = " waits for your review ", " waits no more "
+	}
 	if a.over() != "" {
-		asks = " asks no more "
+		asks = over
 	}
 	rule := "─ " + screen.Fit(title, max(width-len("──")-len(asks), 4)) + asks
 	rule = m.styles.Waiting.Paint(screen.Fit(rule, width) + strings.Repeat("─", max(width-screen.Width(rule), 0)))

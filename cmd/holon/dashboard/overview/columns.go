@@ -113,8 +113,8 @@ func cells(widths [columnCount]int, cell func(int) string) string {
 	return b.String()
 }
 
-// where is the directory with its branch and changed lines. Two threads that
-// write in one directory have a mark before it.
+// where is the directory with its branch, and the lines that the thread has changed. Two
+// threads that write in one directory have a mark before it.
 func where(m *Model, t *Thread, _ time.Time) string {
 	if t.Summary.Cwd == "" {
 		return ""
@@ -123,20 +123,10 @@ func where(m *Model, t *Thread, _ time.Time) string {
 	if m.list.crowded(t) {
 		name = "!! " + name
 	}
-	if git := t.Summary.Git; git != nil {
-		if git.Branch != "" {
-			name += " " + git.Branch
-		}
-		name += changed(git)
+	if git := t.Summary.Git; git != nil && git.Branch != "" {
+		name += " " + git.Branch
 	}
-	return name
-}
-
-func changed(git *GitStatus) string {
-	if git.Added == 0 && git.Removed == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" +%d −%d", git.Added, git.Removed)
+	return strings.TrimSpace(name + " " + t.Summary.Changed.String())
 }
 
 func now(m *Model, t *Thread, now time.Time) string {

@@ -1,8 +1,10 @@
 package overview
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textinput"
@@ -15,7 +17,9 @@ import (
 type filterLine struct {
 	input textinput.Model
 	open  bool
-	from  string // the thread that was selected, to which the selection returns
+	from  string    // the thread that was selected, to which the selection returns
+	asked string    // the text that the server is asked for …
+	due   time.Time // … then; zero: it was, or need not be
 }
 
 func newFilterLine() filterLine { return filterLine{input: newInput(100)} }
@@ -55,8 +59,9 @@ func (l *list) kept(width int) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""
 	}
-	end := fmt.Sprintf(" · %d of %s · Esc shows all", len(l.rows), screen.Plural(len(l.threads), "thread"))
-	if short := fmt.Sprintf(" · %d of %d · Esc shows all", len(l.rows), len(l.threads)); screen.Width(filterPrompt+filter+end) > width {
+	all := len(l.threads) + l.beyond.NeedsYou + l.beyond.Working + l.beyond.Failed + l.beyond.Done + l.beyond.Closed
+	end := fmt.Sprintf(" · %d of %s · Esc shows all", len(l.rows), screen.Plural(all, "thread"))
+	if short := fmt.Sprintf(" · %d of %d · Esc shows all", len(l.rows), all); screen.Width(filterPrompt+filter+end) > width {
 		end = short
 	}
 	return filterPrompt + screen.Fit(filter, max(width-len(filterPrompt)-screen.Width(end), 1)) + end
@@ -86,6 +91,52 @@ func (m *Model) filterKey(key tea.KeyPressMsg) {
 	default:
 		m.filter.input, _ = m.filter.input.Update(key)
 		m.setFilter(m.filter.input.Value())
+	}
+}
+
+// Bounds of what the server is asked for.
+const (
+	callFilter  = "filter"
+	filterAfter = 300 * time.Millisecond // after the last key
+	filterRows  = 200
+)
+
+// findMore asks the server for threads that match the filter and are not held, soon after
+// the last key.
+func findMore(m *Model, now time.Time) []screen.Action {
+	f, text := &m.filter, strings.TrimSpace(m.list.filter)
+	if text != f.asked {
+		f.asked, f.due, m.list.partly = text, now.Add(filterAfter), false
+		if text == "" {
+			f.due = time.Time{}
+		}
+	}
+	if f.due.IsZero() || now.Before(f.due) {
+		return nil
+	}
+	f.due = time.Time{}
+	if beyond := m.list.beyond; !m.list.served || beyond == (Counts{AtLeast: beyond.AtLeast}) {
+		return nil
+	}
+	params := map[string]any{"view": "summary", "order": "desc", "limit": filterRows, "text": text}
+	return []screen.Action{screen.Call{Name: callFilter, Method: "thread/list", Params: params}}
+}
+
+// foundMore takes what the server has found. It is shown at once while the person types.
+func foundMore(m *Model, msg screen.Done) {
+	var page struct {
+		Threads []Thread `json:"threads"`
+		Next    string   `json:"next_cursor"`
+	}
+	if msg.Err != nil || json.Unmarshal(msg.Result, &page) != nil {
+		return
+	}
+	m.list.found(page.Threads)
+	if params, _ := msg.Action.(screen.Call).Params.(map[string]any); params["text"] == m.filter.asked {
+		m.list.partly = page.Next != ""
+	}
+	if m.stale = true; m.filter.open {
+		m.arrangeNow()
 	}
 }
 

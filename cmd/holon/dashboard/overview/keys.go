@@ -32,7 +32,7 @@ var allKeys = []screen.Key{
 	{Name: "g G  Home End", Does: "the first, the last"},
 	{Name: "Enter", Does: "open the selected thread"},
 	{Name: "w", Does: "select the next thread that waits for you"},
-	{Name: "a", Does: "answer its question"},
+	{Name: "a", Does: "answer its question, review its result"},
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
@@ -40,6 +40,7 @@ var allKeys = []screen.Key{
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
+	{Name: "t", Does: "give the thread a title, which its agent does not replace"},
 	{Name: "c", Does: "show or fold closed threads"},
 	{Name: "y", Does: "copy the id of the thread"},
 	{Name: "v", Does: "mark what happened while you were away as seen"},
@@ -49,7 +50,7 @@ var allKeys = []screen.Key{
 	{Does: ""},
 	{Does: "While you answer"},
 	{Name: "1-9", Does: "choose an option"},
-	{Name: "y n", Does: "allow, reject"},
+	{Name: "y n", Does: "allow or approve, reject"},
 	{Name: "Enter", Does: "open the thread"},
 	{Name: "Esc", Does: "answer later"},
 	{Does: ""},
@@ -70,6 +71,8 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
+	case m.naming != nil:
+		return nameKey(m, key)
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
@@ -81,10 +84,17 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	}
 	if m.list.moveKey(key, max(m.screen.rows-1, 1)) {
+		m.turned = time.Time{} // now the person has chosen
 		return nil
+	}
+	if now.Sub(m.turned) < deadFor && (key.Text != "" || key.String() == "enter") {
+		return say(justTurned)
 	}
 	return m.command(now, key)
 }
+
+// justTurned is said of a key that was meant for what was there until just now.
+const justTurned = "This has just changed: the key did nothing."
 
 // moveKey takes keys that move the selection.
 func (l *list) moveKey(key tea.KeyPressMsg, page int) bool {
@@ -164,6 +174,8 @@ func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []sc
 		return retry(t)
 	case "x":
 		return m.close(now, t)
+	case "t":
+		return name(m, t)
 	}
 	return noCommand(key)
 }
@@ -211,6 +223,10 @@ func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
 		return m.form.paste(msg)
+	case m.naming != nil && !fits(m.naming.input, msg.Content):
+		return say("That is too long for a title.")
+	case m.naming != nil && !m.naming.sent:
+		m.naming.input, _ = m.naming.input.Update(msg)
 	case m.asked != nil && m.asked.ask != nil:
 		if !m.asked.ask.Paste(msg.Content) {
 			return say(conversation.TooLong(msg.Content) + ".")
@@ -237,12 +253,18 @@ func (m *Model) keysOf() []screen.Key {
 		return screen.HelpKeys
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
+	case m.naming != nil:
+		return []screen.Key{{Name: "Enter", Does: "rename"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
+	case m.asked != nil && m.asked.typing() && m.asked.review:
+		return []screen.Key{{Name: "Enter", Does: "reject"}, {Name: "Esc", Does: "back"}}
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
+	case m.asked != nil && m.asked.review:
+		return []screen.Key{{Name: "1–3", Does: "choose"}, {Name: "y", Does: "approve"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.asked != nil:
 		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.filter.open:
@@ -257,7 +279,7 @@ func (m *Model) keysOf() []screen.Key {
 // keys are the keys of the list without those that can do nothing now.
 func (l *list) keys() []screen.Key {
 	t := l.current()
-	idle := l.totals().waiting == 0
+	idle := l.totals().NeedsYou == 0
 	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
 		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
 	})

@@ -137,3 +137,16 @@ func TestAKeyBeforeTheQuestionIsReadIsNotLostInSilence(t *testing.T) {
 func answers(actions []screen.Action) bool {
 	return slices.ContainsFunc(actions, func(a screen.Action) bool { _, is := a.(screen.Respond); return is })
 }
+
+// /help in the form of a new thread is no prompt.
+func TestHelpIsNoPrompt(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "n", "/", "h", "e", "l", "p")
+	if got := press(m, noon, "enter"); got != nil || !m.help.Open {
+		t.Fatalf("/help gives %v", got)
+	}
+	press(m, noon, "esc")
+	if m.help.Open || m.form == nil || m.form.prompt.Value() != "" {
+		t.Error("the form is not there after the help")
+	}
+}

@@ -30,7 +30,7 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	if kept := m.list.kept(width); kept != "" && !m.filter.open {
 		lines = append(lines, m.styles.Notice.Paint(screen.Pad(kept, width)))
 	}
-	panel := m.panel(now, width, height)
+	panel := m.panel(now, width, height-(len(lines)-1)) // what is said above takes of its room
 	m.screen.top = height - 1 - len(panel)
 	if room := m.screen.top - len(lines); room >= 10 {
 		if away := m.awayLines(now, width, room/3); len(away) > 0 {
@@ -62,17 +62,18 @@ func (m *Model) topLine(now time.Time, width int) string {
 		style screen.Style
 	}
 	parts := []part{{"nothing needs you", screen.Style{}}}
-	if n.waiting == 1 {
+	beyond := m.list.beyond
+	if n.NeedsYou == 1 && beyond.NeedsYou == 0 {
 		parts[0] = part{"1 needs you", m.styles.Waiting}
-	} else if n.waiting > 1 {
-		parts[0] = part{fmt.Sprintf("%d need you", n.waiting), m.styles.Waiting}
+	} else if n.NeedsYou > 0 {
+		parts[0] = part{m.list.number(n.NeedsYou, beyond.NeedsYou) + " need you", m.styles.Waiting}
 	}
 	if !m.lost.IsZero() {
 		parts = append([]part{{"as of " + m.lost.Format("15:04"), m.styles.Failed}}, parts...)
 	}
-	parts = append(parts, part{fmt.Sprintf("%d working", n.working), m.styles.Working})
-	if n.failed > 0 {
-		parts = append(parts, part{fmt.Sprintf("%d failed", n.failed), m.styles.Failed})
+	parts = append(parts, part{m.list.number(n.Working, beyond.Working) + " working", m.styles.Working})
+	if n.Failed > 0 {
+		parts = append(parts, part{m.list.number(n.Failed, beyond.Failed) + " failed", m.styles.Failed})
 	}
 	if spent := m.today.on(now); spent != "" {
 		parts = append(parts, part{spent + " today", screen.Style{}})
@@ -123,15 +124,50 @@ func (l *list) entries() []entry {
 	last := groups
 	for i, t := range l.rows {
 		if g := l.in[i]; g != last {
-			entries = append(entries, entry{heading: fmt.Sprintf("%s (%d)", groupNames[g], l.counts[g])})
+			entries = append(l.rest(entries, last), entry{heading: l.heading(g)})
 			last = g
 		}
 		entries = append(entries, entry{thread: t})
 	}
-	if n := l.counts[closed]; n > 0 && !l.unfolded && l.filter == "" {
-		entries = append(entries, entry{says: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
+	entries = l.rest(entries, last)
+	switch {
+	case l.filter != "":
+		if l.partly {
+			entries = append(entries, entry{says: "More match than are shown: type more of what you look for."})
+		}
+	case !l.unfolded && l.counts[closed]+l.beyond.Closed > 0:
+		entries = append(entries, entry{says: l.heading(closed) + ": c shows them"})
 	}
 	return entries
+}
+
+// heading names a group, and says how many threads it has. Those that failed are among those
+// that are done, and counted by themselves.
+func (l *list) heading(g group) string {
+	beyond := l.beyond
+	if l.filter != "" {
+		beyond = Counts{}
+	}
+	counted := func(name string, n, beyond int) string {
+		return name + " (" + l.number(n+beyond, beyond) + ")"
+	}
+	if g != done {
+		return counted(groupNames[g], l.counts[g], beyond.more(g))
+	}
+	text := counted(groupNames[done], l.counts[done]-l.failed, beyond.Done)
+	if l.failed+beyond.Failed > 0 {
+		text += counted(", failed", l.failed, beyond.Failed)
+	}
+	return text
+}
+
+// rest says how many threads of a group are not listed, behind those that are.
+func (l *list) rest(entries []entry, g group) []entry {
+	if g == groups || l.filter != "" || l.beyond.more(g) == 0 {
+		return entries
+	}
+	n := l.beyond.more(g)
+	return append(entries, entry{says: "  and " + l.number(n, n) + " more: / finds them"})
 }
 
 // visible are the threads whose rows were drawn last.
@@ -144,6 +180,16 @@ func (m *Model) visible() []*Thread {
 		}
 	}
 	return threads
+}
+
+// InSight are the threads that work and whose rows were drawn last.
+func InSight(m *Model) (ids []string) {
+	for _, t := range m.visible() {
+		if t.Works() {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 // listLines are the visible lines of the list, in exactly height lines.
@@ -184,18 +230,20 @@ func (l *list) nothing() []entry {
 // scroll brings the selected row into sight, with its heading if it is the first
 // of its group.
 func (m *Model) scroll(entries []entry, height int) {
-	at := 0
+	at, end := 0, 0
 	for i, e := range entries {
 		if e.thread != nil && e.thread.ID == m.list.selected {
-			at = i
+			at, end = i, i
+		} else if e.says != "" && end == i-1 && i-at < height {
+			end = i // what is said below it is in sight, too
 		}
 	}
 	if at > 0 && entries[at-1].thread == nil && at-1 < m.offset {
 		m.offset = at - 1
 	}
 	m.offset = min(m.offset, at)
-	if at >= m.offset+height {
-		m.offset = at - height + 1
+	if end >= m.offset+height {
+		m.offset = end - height + 1
 	}
 	m.offset = max(min(m.offset, len(entries)-height), 0)
 }
@@ -242,6 +290,9 @@ func (t *Thread) signStyle(styles screen.Styles) screen.Style {
 		return styles.Failed
 	case statusClosed:
 		return styles.Dim
+	}
+	if t.sign() == "■" {
+		return styles.Waiting // as on its own page: it has not come to its own end
 	}
 	return styles.Done
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // list holds the threads and the order in which they are shown.
@@ -13,6 +12,7 @@ type list struct {
 	rows    []*Thread   // in the order of groups, of those that are shown
 	in      []group     // the group of each row when they were put in order
 	counts  [groups]int // of threads that match the filter, as they are now
+	failed  int         // of those that are done
 	used    used
 	shared  map[string]int // threads that write in a directory, if more than one does
 
@@ -20,7 +20,12 @@ type list struct {
 	wanted   string // selected as soon as it is listed: the thread that the person has started
 	place    int    // of the selected row when it was last found
 	filter   string
+	partly   bool // the server has more threads that match it than it has listed
 	unfolded bool // closed threads are shown
+
+	served bool   // the server counts threads, and finds them by a text
+	beyond Counts // threads that are not held
+	cut    bool   // there are such that need somebody, work or have failed
 }
 
 // put adds or replaces threads. whole says that these are all.
@@ -71,15 +76,21 @@ func (l *list) forget() {
 	for _, t := range over[maxClosed/2:] {
 		delete(l.threads, t.ID)
 	}
+	if l.served {
+		l.beyond.Closed += len(over) - maxClosed/2
+	}
 }
 
 // count counts the threads of each group. A row that stays where it is for a moment counts
 // where it belongs, as in the top line.
 func (l *list) count() {
-	l.counts = [groups]int{}
+	l.counts, l.failed = [groups]int{}, 0
 	for _, t := range l.threads {
-		if l.matches(t) {
-			l.counts[t.group()]++
+		if !l.matches(t) {
+			continue
+		}
+		if l.counts[t.group()]++; t.Summary.Status == statusFailed {
+			l.failed++
 		}
 	}
 }
@@ -119,11 +130,10 @@ func inOrder(a, b *Thread) int {
 	return cmp.Or(c, strings.Compare(a.ID, b.ID))
 }
 
-// matches reports whether a thread is listed. Child threads are numbers in the row
-// of their parent unless they need the person.
+// matches reports whether a thread is listed.
 func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
-		return t.Level == 0 || t.group() == needsYou
+		return t.shown()
 	}
 	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
 	if t.Summary.Git != nil {
@@ -208,31 +218,3 @@ func (l *list) beside(t *Thread) string {
 
 // crowded reports whether another thread writes in the same directory.
 func (l *list) crowded(t *Thread) bool { return t.writes() && l.shared[t.directory()] > 1 }
-
-// totals are the numbers of the top line, over all threads whatever the filter.
-type totals struct {
-	waiting, working, failed int
-	oldest                   time.Time // since when the oldest question waits
-}
-
-func (l *list) totals() totals {
-	var n totals
-	for _, t := range l.threads {
-		switch t.Summary.Status {
-		case statusWaiting:
-			n.waiting++
-			if since := t.since(); n.oldest.IsZero() || since.Before(n.oldest) {
-				n.oldest = since
-			}
-		case statusWorking:
-			if t.Level == 0 {
-				n.working++
-			}
-		case statusFailed:
-			if t.Level == 0 {
-				n.failed++
-			}
-		}
-	}
-	return n
-}

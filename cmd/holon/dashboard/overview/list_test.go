@@ -19,11 +19,11 @@ func TestHeadingsAgreeWithTheTopLineWhileRowsStay(t *testing.T) {
 			}
 		}
 	}
-	shows(noon, "1 needs you · 1 working", "Needs you (1)", "Working (1)", "Done (2)")
+	shows(noon, "1 needs you · 1 working", "Needs you (1)", "Working (1)", "Done (1), failed (1)")
 	answered := five()[0]
 	answered.Summary.Status, answered.Summary.Waiting, answered.Summary.WaitingCount, answered.LatestSeq = "idle", nil, 0, 51
 	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{answered}})
-	shows(noon.Add(time.Second), "nothing needs you · 1 working", "Needs you (0)", "✓ Fix the flaky test", "Done (3)")
+	shows(noon.Add(time.Second), "nothing needs you · 1 working", "Needs you (0)", "✓ Fix the flaky test", "Done (2), failed (1)")
 	m.Update(noon.Add(settle), Listed{})
-	shows(noon.Add(settle), "nothing needs you", "Done (3)")
+	shows(noon.Add(settle), "nothing needs you", "Done (2), failed (1)")
 }

@@ -7,23 +7,28 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // Bounds of time.
 const (
-	settle   = 2 * time.Second // the order of rows stays so long after a key
-	undoTime = 5 * time.Second // a close is sent so long after its key
+	deadFor  = 500 * time.Millisecond // keys do nothing so long after they began to act on something else
+	settle   = 2 * time.Second        // the order of rows stays so long after a key
+	undoTime = 5 * time.Second        // a close is sent so long after its key
 )
 
 // Messages of the program to the overview, besides those of package screen.
 type (
-	// Listed are threads that were read. Whole says that these are all there are
-	// to show.
+	// Listed are threads that were read. Whole says that these are all there are to show,
+	// and Cut that there are more that need somebody, work or have failed. Counts are
+	// those of the server, nil if it was not asked or does not count.
 	Listed struct {
 		Threads []Thread
 		Whole   bool
+		Cut     bool
+		Counts  *Counts
 	}
 	// Today is what turns have cost that ended on a day.
 	Today struct {
@@ -41,6 +46,7 @@ type Model struct {
 	offset int       // the first visible line of the list
 	frozen time.Time // the order of rows stays until then
 	stale  bool      // the order does not fit the threads
+	turned time.Time // when keys began to act on something else, although none was pressed
 
 	closing closing
 	today   Today
@@ -52,6 +58,7 @@ type Model struct {
 	form   *form        // of a new thread; nil: not open
 	draft  *form        // a form that was left
 	asked  *asked       // the question in the panel
+	naming *naming      // a title that is typed; nil: none is
 	sure   *screen.Sure // what waits for a confirmation
 	help   screen.Help
 
@@ -60,6 +67,10 @@ type Model struct {
 	// Drawn counts the rows that were drawn, for tests.
 	Drawn int
 }
+
+// Terminal is the directory that new threads get unless the person gives another: that of
+// the terminal, or "" if the server does not have it.
+type Terminal string
 
 // New returns an empty overview. cwd is the directory that new threads get
 // unless the person gives another.
@@ -71,7 +82,7 @@ func New(styles screen.Styles, cwd string) *Model {
 func (m *Model) Loaded() bool { return m.loaded }
 
 // NeedYou is how many threads wait for the person.
-func (m *Model) NeedYou() int { return m.list.totals().waiting }
+func (m *Model) NeedYou() int { return m.list.totals().NeedsYou }
 
 // Selected is the id of the selected thread, "" if there is none.
 func (m *Model) Selected() string { return m.list.selected }
@@ -118,6 +129,7 @@ func (m *Model) Looked(id string, seq int64) {
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	actions := m.closing.due(now)
+	before := actsOn(m)
 	switch msg := msg.(type) {
 	case Listed:
 		actions = append(actions, m.listed(now, msg)...)
@@ -125,6 +137,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.today = msg
 	case Lost:
 		m.ended = msg
+	case Terminal:
+		m.cwd = string(msg)
 	case tea.KeyPressMsg:
 		m.frozen = now.Add(settle)
 		actions = append(actions, m.key(now, msg)...)
@@ -136,8 +150,35 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case screen.Connection:
 		m.lost = lostSince(m.lost, now, msg.State)
 	}
+	actions = append(actions, findMore(m, now)...)
 	m.settle(now)
+	if turnedBy(msg) && before != "" && before != actsOn(m) {
+		m.turned = now
+	}
 	return actions
+}
+
+// actsOn is what keys act on: the question in the panel, else the selected thread.
+func actsOn(m *Model) string {
+	if m.asked != nil {
+		return "question"
+	}
+	return m.list.selected
+}
+
+// turnedBy reports whether a message is no doing of the person: neither a key nor the answer
+// to one.
+func turnedBy(msg tea.Msg) bool {
+	done, ok := msg.(screen.Done)
+	if ok {
+		_, ok = done.Action.(screen.Call)
+		return ok
+	}
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+		return false
+	}
+	return true
 }
 
 // lostSince is when the connection was lost, zero while there is one.
@@ -155,6 +196,7 @@ func lostSince(since, now time.Time, state client.State) time.Time {
 func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
 	first := !m.loaded
 	m.list.put(msg.Threads, msg.Whole)
+	m.list.counted(msg)
 	m.stale, m.loaded = true, true
 	if first {
 		m.frozen = time.Time{}
@@ -181,9 +223,13 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 				m.form.setAgents(msg.Result)
 			}
 		case callQuestion:
-			return m.gotQuestion(now, msg)
+			return m.gotAsk(now, msg.Err, conversation.ReadAsk(now, msg.Result))
+		case callReview:
+			return gotReview(m, now, msg)
 		case callEnd:
 			return ended(now, msg)
+		case callFilter:
+			foundMore(m, msg)
 		case callSubject:
 			m.gotSubject(now, action, msg)
 		}
@@ -210,11 +256,11 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 		}
 		m.form, m.draft, m.stale = nil, nil, true
 	case screen.Respond:
-		if m.asked != nil && m.asked.item == action.Item {
-			if m.asked.send(false); msg.Err == nil {
-				m.asked = nil
-			}
-		}
+		answered(m, action.Item, msg.Err)
+	case screen.Review:
+		answered(m, action.Turn, msg.Err)
+	case screen.Rename:
+		named(m, action.Thread, msg.Err)
 	}
 	return nil
 }
@@ -230,6 +276,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.stale {
 		at(m.frozen)
 	}
+	at(m.filter.due)
 	for _, one := range m.closing {
 		at(now.Add((one.at.Sub(now)-1)%time.Second + 1)) // the countdown
 	}
@@ -255,6 +302,8 @@ func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	switch {
 	case m.form != nil:
 		x, y, show = m.form.cursor(width)
+	case m.naming != nil:
+		x, y, show = m.naming.cursor(width)
 	case m.asked != nil:
 		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:

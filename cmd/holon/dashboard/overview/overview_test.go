@@ -31,17 +31,17 @@ func five() []Thread {
 	return []Thread{
 		{ID: "thread_0000aaaaaaaa", Agent: "claude", LatestSeq: 50, Summary: Summary{
 			Cwd: "/home/me/src/holon", Title: "Fix the flaky test of the stream", Status: statusWaiting, Since: ago(6 * time.Minute), TurnID: "turn_0000a1a1a1a1",
-			Waiting: []Waiting{{ItemID: "item_a", Title: "Run go test -race ./rpc/...", Since: ago(6 * time.Minute)}}, WaitingCount: 1, SeenSeq: 40,
-			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{"fix-flake", 12, 3},
+			Waiting: []Waiting{{ItemID: "item_a", Since: ago(6 * time.Minute)}}, WaitingCount: 1, Text: "Run go test -race ./rpc/...", SeenSeq: 40,
+			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{"fix-flake", Lines{12, 3}}, Changed: Lines{7, 1},
 		}},
 		{ID: "thread_0000bbbbbbbb", Agent: "codex", LatestSeq: 60, Summary: Summary{
 			Cwd: "/home/me/src/holon", Title: "Write the migration", Status: statusWorking, Since: ago(40 * time.Second), TurnID: "turn_0000b1b1b1b1",
-			Doing: &Doing{Title: "Edit", Target: "persist/sqlite/migrations/0013_spent.sql"}, Children: Children{Working: 2, Failed: 1, Total: 4},
-			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{"main", 0, 0}, SeenSeq: 60,
+			Text: "Edit: persist/sqlite/migrations/0013_spent.sql", Children: Children{Working: 2, Failed: 1, Total: 4},
+			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{"main", Lines{}}, SeenSeq: 60,
 		}},
 		{ID: "thread_0000cccccccc", Agent: "opencode", LatestSeq: 70, Summary: Summary{
 			Cwd: "/home/me/src/site", Title: "漢字 title 👩\u200d👩\u200d👧 with joined emoji", Status: statusFailed, Since: ago(3 * time.Hour), TurnID: "turn_0000c1c1c1c1",
-			Error: &Failure{Kind: "agent_failed", Message: "the model\x1b[31m said: overloaded\x1b]52;c;aGk=\a"}, SeenSeq: 10,
+			Text: "the model\x1b[31m said: overloaded\x1b]52;c;aGk=\a", SeenSeq: 10,
 		}},
 		{ID: "thread_0000dddddddd", Agent: "echo", LatestSeq: 80, Summary: Summary{
 			Cwd: "/home/me/src/docs", Title: "Spell-check the documents", Status: "idle", Since: ago(20 * time.Minute), TurnID: "turn_0000d1d1d1d1", Text: "Found 4 words and fixed them.", SeenSeq: 80,
@@ -202,7 +202,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 	before := text(m, noon, 100, 24)
 	ended := five()[1]
 	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", ago(time.Hour), 61
-	ended.Summary.Doing, ended.Summary.Text = nil, "Written."
+	ended.Summary.Text = "Written."
 	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{ended}})
 	during := text(m, noon.Add(time.Second), 100, 24)
 	if a, b := strings.Split(before, "\n"), strings.Split(during, "\n"); len(a) != len(b) {
@@ -221,7 +221,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 		t.Errorf("it settles at %s only", at)
 	}
 	m.Update(noon.Add(settle), screen.Tick{})
-	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Done (3)") || m.Selected() != ended.ID {
+	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Done (2), failed (1)") || m.Selected() != ended.ID {
 		t.Errorf("after two seconds %s is selected:\n%s", m.Selected(), after)
 	}
 }
@@ -345,6 +345,7 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	for i := range threads {
 		threads[i].Summary.Interrupted = true // only that of a thread that rests counts
 	}
+	threads[3].Summary.Text = "interrupted; last: Found 4 words and fixed them."
 	threads[0].Summary.SeenSeq, threads[3].Summary.SeenSeq = 50, 79
 	m := loaded(threads...)
 	m.Select(threads[3].ID)
@@ -368,12 +369,13 @@ func TestAThreadThatStoppedEarlyIsNotDone(t *testing.T) {
 	for i := range threads {
 		threads[i].Summary.StopReason = "max\ttokens" // only that of a thread that rests counts
 	}
+	threads[3].Summary.Text = "stopped early (max\ttokens); last: Found 4 words and fixed them."
 	threads[0].Summary.SeenSeq, threads[3].Summary.SeenSeq = 50, 79
 	m := loaded(threads...)
 	m.Select(threads[3].ID)
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
-		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early: max tokens…", "Stopped early 20 min ago: max tokens; last: Found 4 words",
+		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early (max tokens…", "Stopped early 20 min ago: max tokens; last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -387,7 +389,7 @@ func TestAThreadThatStoppedEarlyIsNotDone(t *testing.T) {
 // Why a thread was interrupted is said once in each place, after the word for it.
 func TestWhyAThreadWasInterrupted(t *testing.T) {
 	th := quick("a", "idle", time.Minute)
-	th.Summary.Interrupted, th.Summary.Reason, th.Summary.SeenSeq, th.LatestSeq = true, "server\trestarted", 1, 2
+	th.Summary.Interrupted, th.Summary.SeenSeq, th.LatestSeq = true, 1, 2
 	shows := func(parts ...string) {
 		t.Helper()
 		got := text(loaded(th), noon, 120, 24)
@@ -397,12 +399,27 @@ func TestWhyAThreadWasInterrupted(t *testing.T) {
 			}
 		}
 	}
-	th.Summary.Text = ""
+	th.Summary.Text = "interrupted: server\trestarted"
 	shows("was interrupted 1 min ago, server restarted\n", " interrupted: server restarted ", "\nInterrupted 1 min ago: server restarted\n")
-	th.Summary.Text = "Half."
+	th.Summary.Text = "interrupted: server restarted; last: Half."
 	shows("was interrupted 1 min ago, server restarted; last: Half.\n", "\nInterrupted 1 min ago: server restarted; last: Half.\n")
-	th.Summary.Reason = ""
+	th.Summary.Text = "interrupted; last: Half."
 	shows(" interrupted; last: Half. ", "\nInterrupted 1 min ago: last: Half.\n")
+}
+
+// What a thread does is in the words of the server. The list adds what only it knows.
+func TestTheListShowsTheWordsOfTheServer(t *testing.T) {
+	for want, th := range map[string]Thread{
+		"Run the tests (and 2 others)": {Summary: Summary{Status: statusWaiting, Text: "Run the tests", WaitingCount: 3}},
+		"Run the tests":                {Summary: Summary{Status: statusWaiting, Text: "Run the tests", WaitingCount: 1}},
+		"2 results wait for a review":  {Summary: Summary{Status: statusWaiting, Text: "2 results wait for a review", Reviews: 2}},
+		"paused · Edit: main.go":       {State: "paused", Summary: Summary{Status: statusWorking, Text: "Edit: main.go"}},
+		"paused":                       {State: "paused", Summary: Summary{Status: "idle"}},
+	} {
+		if got := th.now(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestNextWaitingGoesAround(t *testing.T) {
@@ -492,13 +509,7 @@ func FuzzNothingActsOnTheTerminal(f *testing.F) {
 		threads := five()
 		for i := range threads {
 			s := &threads[i].Summary
-			s.Title, s.Text, s.Progress, s.Cwd, threads[i].Agent = a, b, a, b, a
-			if s.Error != nil {
-				s.Error.Message = b
-			}
-			if s.Doing != nil {
-				s.Doing.Title, s.Doing.Target = a, b
-			}
+			s.Title, s.Text, s.Cwd, threads[i].Agent = a, b, b, a
 		}
 		m := loaded(threads...)
 		if len(keys) > 20 {
@@ -707,5 +718,21 @@ func TestAQuestionWithoutItsSubjectCanBeAnswered(t *testing.T) {
 	}
 	if got := press(m, noon.Add(deadTime), "1"); len(got) != 1 {
 		t.Errorf("1 gives %v", got)
+	}
+}
+
+func TestOnlyWhatIsDoneIsGreen(t *testing.T) {
+	styles := screen.NewStyles(true)
+	for sign, thread := range map[string]*Thread{
+		"✓": {Summary: Summary{Status: "idle"}},
+		"■": {Summary: Summary{Status: "idle", Interrupted: true}},
+		"!": {Summary: Summary{Status: "failed", Interrupted: true}},
+	} {
+		if green := thread.signStyle(styles) == styles.Done; thread.sign() != sign || green != (sign == "✓") {
+			t.Errorf("%s: green is %v", thread.sign(), green)
+		}
+	}
+	if (&Thread{Summary: Summary{Status: "idle", StopReason: "max_tokens"}}).signStyle(styles) == styles.Done {
+		t.Error("a turn that stopped early is green")
 	}
 }

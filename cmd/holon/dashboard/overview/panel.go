@@ -15,6 +15,8 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	switch {
 	case m.form != nil:
 		return m.form.lines(m.styles, width, height-3)
+	case m.naming != nil:
+		return m.naming.lines(m.styles, width)
 	case m.sure != nil:
 		return boxed(m.styles, screen.Wrap(m.sure.Question, width), width)
 	case m.asked != nil:
@@ -58,7 +60,10 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	s := &t.Summary
 	at := s.Cwd
 	if s.Git != nil {
-		at = strings.TrimSpace(at + " on " + s.Git.Branch + changed(s.Git))
+		at += " on " + s.Git.Branch
+		if lines := s.Git.String(); lines != "" {
+			at += " (uncommitted: " + lines + ")"
+		}
 	}
 	numbers := []string{t.Agent}
 	if parent := l.threads[t.Parent.ID]; parent != nil {
@@ -82,7 +87,8 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
-		lines = append(lines, styles.Waiting.Paint(screen.Fit("!! “"+other+"” writes here too: "+at, width)))
+		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” writes here too: "
+		lines = append(lines, styles.Waiting.Paint(screen.Fit(crowd+screen.FitLeft(at, width-screen.Width(crowd)), width)))
 	} else if at != "" {
 		lines = append(lines, screen.FitLeft(at, width))
 	}

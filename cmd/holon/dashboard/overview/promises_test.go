@@ -30,7 +30,7 @@ func titles(m *Model) (list []string) {
 func TestEachGroupHasItsOrder(t *testing.T) {
 	asks := func(name string, since, asked time.Duration) Thread {
 		th := quick(name, statusWaiting, since)
-		th.Summary.Waiting, th.Summary.WaitingCount = []Waiting{{ItemID: "item_" + name, Title: "?", Since: ago(asked)}}, 1
+		th.Summary.Waiting, th.Summary.WaitingCount = []Waiting{{ItemID: "item_" + name, Since: ago(asked)}}, 1
 		return th
 	}
 	m := loaded(
@@ -95,7 +95,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	var rows []Thread
 	if err := json.Unmarshal([]byte(`[
-		{"thread_id":"a","agent":"claude","summary":{"status":"working","title":"a","cwd":"/home/me/src","git":{"branch":"main","added":3,"removed":1}}},
+		{"thread_id":"a","agent":"claude","summary":{"status":"working","title":"a","cwd":"/home/me/src","git":{"branch":"main","added":3,"removed":1},"changed":{"added":2,"removed":0}}},
 		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"waiting","title":"b","cwd":"/home/me/src"}},
 		{"thread_id":"c","agent":"echo","summary":{"status":"working","title":"c"}},
 		{"thread_id":"d","agent":"echo","summary":{"status":"working","title":"d"}}]`), &rows); err != nil {
@@ -106,8 +106,11 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d"} {
 		got = append(got, where(m, m.list.threads[id], noon))
 	}
-	if want := []string{"!! src main +3 −1", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
+	if want := []string{"!! src main +2 −0", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if details := strings.Join(m.list.details(screen.Styles{}, m.list.threads["a"], noon, 100), "\n"); !strings.Contains(details, "/home/me/src on main (uncommitted: +3 −1)") {
+		t.Errorf("the directory's own lines are not in the details:\n%s", details)
 	}
 }
 
@@ -169,7 +172,7 @@ func TestRowsStayWhenTheDetailsGrow(t *testing.T) {
 		}
 		before := row()
 		more := threads[39]
-		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{"main", 1, 2}, 2, "All is well."
+		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{"main", Lines{1, 2}}, 2, "All is well."
 		m.Update(noon.Add(time.Second), Listed{Threads: []Thread{more}})
 		if after := row(); before == 0 || after != before {
 			t.Errorf("in %v the row goes from line %d to %d", size, before, after)

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 type Thread struct {
 	ID        string `json:"thread_id"`
 	Agent     string `json:"agent"`
+	State     string `json:"state"`
 	Level     int    `json:"level"` // of a child thread, from 1
 	LatestSeq int64  `json:"latest_seq"`
 	Parent    struct {
@@ -36,14 +38,11 @@ type Summary struct {
 	Waiting      []Waiting  `json:"waiting"`
 	WaitingCount int        `json:"waiting_count"`
 	Reviews      int        `json:"reviews"`
-	Doing        *Doing     `json:"doing"`
-	Progress     string     `json:"progress"`
-	Text         string     `json:"text"`
+	Text         string     `json:"text"` // what it does now
 	Children     Children   `json:"children"`
 	Spent        *Spent     `json:"spent"`
-	Error        *Failure   `json:"error"`
+	Changed      Lines      `json:"changed"` // by its own changes of files
 	Interrupted  bool       `json:"interrupted"`
-	Reason       string     `json:"reason"`      // why it was interrupted
 	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
@@ -61,14 +60,7 @@ const (
 // Waiting is a question that nobody has answered.
 type Waiting struct {
 	ItemID string    `json:"item_id"`
-	Title  string    `json:"title"`
 	Since  time.Time `json:"since"`
-}
-
-// Doing is the tool call that an agent is at.
-type Doing struct {
-	Title  string `json:"title"`
-	Target string `json:"target"`
 }
 
 // Children counts child turns.
@@ -93,32 +85,30 @@ type Money struct {
 	Currency string  `json:"currency"`
 }
 
-// Failure says why a turn failed.
-type Failure struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
+// Lines counts changed lines.
+type Lines struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
 }
 
-// GitStatus is the branch and the changed lines of a directory.
+// String is the lines as they are shown, "" for none.
+func (l Lines) String() string {
+	if l.Added == 0 && l.Removed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("+%d −%d", l.Added, l.Removed)
+}
+
+// GitStatus is the branch of a directory, and its changed lines: whoever has changed them.
 type GitStatus struct {
-	Branch  string `json:"branch"`
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"`
+	Branch string `json:"branch"`
+	Lines
 }
 
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress, &s.Reason, &s.StopReason}
-	for i := range s.Waiting {
-		texts = append(texts, &s.Waiting[i].Title)
-	}
-	if s.Doing != nil {
-		texts = append(texts, &s.Doing.Title, &s.Doing.Target)
-	}
-	if s.Error != nil {
-		texts = append(texts, &s.Error.Kind, &s.Error.Message)
-	}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.StopReason}
 	if s.Git != nil {
 		texts = append(texts, &s.Git.Branch)
 	}
@@ -209,50 +199,32 @@ func (t *Thread) writes() bool {
 // directory is the name that two threads of one directory share.
 func (t *Thread) directory() string { return filepath.Clean(t.Summary.Cwd) }
 
-// now says in one line what the thread does, asks or has said.
+// now says in one line what the thread does, asks or has said, as the server does, and what
+// only a list needs besides.
 func (t *Thread) now() string {
 	s := &t.Summary
-	switch {
-	case s.Status == statusWaiting && len(s.Waiting) > 0:
-		if n := s.WaitingCount - 1; n > 0 {
-			return s.Waiting[0].Title + " (and " + screen.Plural(n, "other") + ")"
-		}
-		return s.Waiting[0].Title
-	case s.Status == statusWaiting:
-		return "its result waits for a review: holon review"
-	case s.Status == statusFailed && s.Error != nil:
-		return s.Error.Message
-	case s.Status == statusWorking && s.Doing != nil && s.Doing.Target != "" && s.Doing.Target != s.Doing.Title:
-		return s.Doing.Title + ": " + s.Doing.Target
-	case s.Status == statusWorking && s.Doing != nil:
-		return s.Doing.Title
-	case s.Status == statusWorking && s.Progress != "":
-		return s.Progress
-	case s.Status == statusWorking && s.Text == "":
-		return "has begun"
-	case t.interrupted() && s.Reason != "":
-		return "interrupted: " + t.outcome()
-	case t.interrupted():
-		return strings.TrimSuffix("interrupted; "+t.outcome(), "; ")
-	case t.stoppedEarly():
-		return "stopped early: " + t.outcome()
+	text := s.Text
+	if n := s.WaitingCount - 1; s.Status == statusWaiting && n > 0 {
+		text += " (and " + screen.Plural(n, "other") + ")"
 	}
-	return s.Text
+	if t.State == "paused" {
+		text = strings.TrimSuffix("paused · "+text, " · ")
+	}
+	return text
 }
 
-// outcome is now where the status is said already.
+// outcome is now where it is said already how the turn ended.
 func (t *Thread) outcome() string {
-	parts := []string{t.Summary.Reason}
+	text := t.now()
 	switch {
+	case t.interrupted():
+		return strings.TrimLeft(strings.TrimPrefix(text, "interrupted"), ":; ")
 	case t.stoppedEarly():
-		parts[0] = t.Summary.StopReason
-	case !t.interrupted():
-		return t.now()
+		if rest, ok := strings.CutPrefix(text, "stopped early ("); ok {
+			return strings.Replace(rest, ")", "", 1)
+		}
 	}
-	if t.Summary.Text != "" {
-		parts = append(parts, "last: "+t.Summary.Text)
-	}
-	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
+	return text
 }
 
 // sign is the status as one character, so that no colour is needed.

@@ -17,7 +17,7 @@ func TestWhatHappenedFollowsTheThread(t *testing.T) {
 		{"idle", ": finished 5 s ago, busy again"},
 	} {
 		next.LatestSeq++
-		next.Summary.Status, next.Summary.Since, next.Summary.Text, next.Summary.Error = c.status, ago(5*time.Second), "busy again", nil
+		next.Summary.Status, next.Summary.Since, next.Summary.Text = c.status, ago(5*time.Second), "busy again"
 		m.Update(noon, Listed{Threads: []Thread{next}})
 		away, _, _ := strings.Cut(text(m, noon, 100, 24), "\n\n")
 		if !strings.Contains(away, c.want) {

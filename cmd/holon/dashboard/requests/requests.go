@@ -112,6 +112,12 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 			p["answer"] = a.Answer
 		}
 		return "item/respond", p
+	case screen.Review:
+		p := map[string]any{"turn_id": a.Turn, "attempt": a.Attempt, "verdict": a.Verdict}
+		if a.Note != "" {
+			p["note"] = a.Note
+		}
+		return "turn/review", p
 	case screen.Start:
 		return "turn/start", map[string]any{"thread_id": a.Thread, "input": Input(a.Text)}
 	case screen.Steer:
@@ -120,6 +126,8 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 		return "turn/interrupt", map[string]any{"turn_id": a.Turn}
 	case screen.Retry:
 		return "turn/retry", map[string]any{"turn_id": a.Turn}
+	case screen.Rename:
+		return "thread/rename", map[string]any{"thread_id": a.Thread, "title": a.Title}
 	case screen.Close:
 		return "thread/close", map[string]any{"thread_id": a.Thread}
 	case screen.DismissLost:
@@ -175,6 +183,7 @@ func Consumer(ctx context.Context, server Caller) string {
 
 // Hello is what initialize says of whoever sends a request.
 type Hello struct {
+	LogID string `json:"log_id"`
 	Token struct {
 		Name   string `json:"name"`
 		Parent string `json:"parent"` // of a console token: the person's own one

@@ -51,6 +51,10 @@ func TestEachActionIsOneRequest(t *testing.T) {
 		{screen.Interrupt{Turn: "t"}, "turn/interrupt", "turn_id", "t"},
 		{screen.Retry{Turn: "t"}, "turn/retry", "turn_id", "t"},
 		{screen.Close{Thread: "t"}, "thread/close", "thread_id", "t"},
+		{screen.Rename{Thread: "t"}, "thread/rename", "title", ""},
+		{screen.Review{Turn: "t", Attempt: 2, Verdict: "rejected", Note: "no"}, "turn/review", "attempt", 2.0},
+		{screen.Review{Turn: "t", Attempt: 2, Verdict: "rejected", Note: "no"}, "turn/review", "note", "no"},
+		{screen.Review{Turn: "t", Attempt: 2, Verdict: "approved"}, "turn/review", "note", nil},
 		{screen.Seen{Thread: "t", Seq: 5}, "cursor/advance", "last_sequence", 5.0},
 		{screen.Call{Method: "item/list", Params: map[string]any{"limit": 3}}, "item/list", "limit", 3.0},
 	} {

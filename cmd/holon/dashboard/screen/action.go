@@ -21,6 +21,12 @@ type (
 		Answer       json.RawMessage
 		Cancel       bool
 	}
+	// Review gives a verdict about the end of an attempt of a turn.
+	Review struct {
+		Turn          string
+		Attempt       int
+		Verdict, Note string
+	}
 	// Start starts a turn in a thread.
 	Start struct{ Thread, Text string }
 	// StartThread starts a thread and its first turn. An empty Agent is the
@@ -31,6 +37,8 @@ type (
 	Interrupt struct{ Turn string }
 	Retry     struct{ Turn string }
 	Close     struct{ Thread string }
+	// Rename gives a thread a title; an empty one gives it back to the agent.
+	Rename struct{ Thread, Title string }
 	// RetryLost retries the turns that ended with a restart. Its result is a Retried.
 	RetryLost struct{ Lost restarts.Lost }
 	// DismissLost says that the person knows of them.
@@ -75,12 +83,14 @@ type (
 )
 
 func (Respond) action()     {}
+func (Review) action()      {}
 func (Start) action()       {}
 func (StartThread) action() {}
 func (Steer) action()       {}
 func (Interrupt) action()   {}
 func (Retry) action()       {}
 func (Close) action()       {}
+func (Rename) action()      {}
 func (RetryLost) action()   {}
 func (DismissLost) action() {}
 func (Seen) action()        {}
