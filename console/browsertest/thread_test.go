@@ -51,7 +51,7 @@ func (p *tab) say(text string) {
 	p.t.Helper()
 	p.write("#composer", text)
 	if p.form.touch {
-		p.press("form.composer button", "")
+		p.press("form.composer > button", "")
 	} else {
 		p.key(kb.Enter)
 	}
