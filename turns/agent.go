@@ -46,7 +46,10 @@ type AgentInfo struct {
 	Warning   string `json:"warning,omitzero"`
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"` // open in a process
-	LastError string `json:"last_error,omitzero"`
+	// MemoryBytes is the memory of the processes and of what they have started, as far as
+	// agent/list has asked for it (Measured); 0 = not known. Info leaves it out.
+	MemoryBytes int64  `json:"memory_bytes,omitzero"`
+	LastError   string `json:"last_error,omitzero"`
 }
 
 // Kinds of agents that the engine treats in ways of their own.
@@ -92,6 +95,15 @@ type Local interface {
 	// where the next turn would start: what has a session stays where that was opened.
 	// It must not block. The error says why there is none.
 	Directory(cwd string) (string, error)
+}
+
+// Measured is an Agent whose processes use memory that can be measured.
+type Measured interface {
+	Agent
+	// Memory is how much its processes use, and all that they have started, in bytes: their
+	// own memory, and their shares of what they share with others; 0 if there are none, or if
+	// one cannot be read. It may take some 100 ms.
+	Memory() int64
 }
 
 // Service is an Agent that also works between turns, such as one with processes

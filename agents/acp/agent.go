@@ -23,6 +23,7 @@ type Agent struct {
 	running sync.WaitGroup // processes and sessions
 	host    atomic.Pointer[turns.Host]
 	late    atomic.Int64 // messages that came too late to be stored
+	memory  memory
 
 	mu      sync.Mutex
 	threads map[string]*thread

@@ -439,6 +439,7 @@ export type HolonStatusResult = {
     warning?: string;
     processes: number;
     sessions: number;
+    memory_bytes?: number;
     last_error?: string;
   }[];
 };
@@ -540,6 +541,7 @@ export type AgentListResult = {
     warning?: string;
     processes: number;
     sessions: number;
+    memory_bytes?: number;
     last_error?: string;
   }[];
   latest_seq: number;

@@ -195,6 +195,16 @@ func (a *agents) address() string {
 	return ""
 }
 
+// memory is how much memory the processes of an agent use; 0 = none, or not known.
+func (a *agents) memory(name string) int64 {
+	for _, agent := range a.list {
+		if m, ok := agent.(turns.Measured); ok && agent.Info().Name == name {
+			return m.Memory()
+		}
+	}
+	return 0
+}
+
 // close ends the agents' processes in order.
 func (a *agents) close() { together(a.closes) }
 
