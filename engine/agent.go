@@ -18,6 +18,7 @@ type agent struct {
 	forker      turns.Forker     // nil: its conversations cannot be forked
 	service     turns.Service    // nil: it does nothing outside of its turns
 	local       turns.Local      // nil: it works in no directory that the server knows
+	lender      turns.Lender     // nil: its prompts need no place of their own
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 
@@ -30,6 +31,7 @@ func newAgent(is turns.Agent) *agent {
 	g.forker, _ = is.(turns.Forker)
 	g.service, _ = is.(turns.Service)
 	g.local, _ = is.(turns.Local)
+	g.lender, _ = is.(turns.Lender)
 	if equipped, ok := is.(turns.Equipped); ok {
 		g.access = equipped.Access()
 	}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -44,7 +45,7 @@ func New(name string, cfg Config) (*Agent, error) {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
 	a := &Agent{name: name, cfg: cfg, closing: newOnce(), threads: map[string]*thread{}}
-	a.pool.a = a
+	a.pool.enterRoom(a, cmp.Or(cfg.Room, NewRoom(0)))
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }

@@ -58,15 +58,19 @@ type proc struct {
 	dead chan struct{} // closed when it is reaped and its calls have failed
 	exit *exitError    // how it ended; set before dead is closed, nil if it never started
 
-	// The pool's lock guards the fields below.
+	// The lock of the room guards the fields below.
 	thread  string      // the only one that it serves; "" = none yet, or not ProcessPerThread
 	running int         // prompts and other work that need it
-	used    int64       // when its last work ended, in counts of the pool
+	used    int64       // when its last work ended, in counts of the room
+	asking  int         // questions to a person that are open
+	lent    bool        // takes no place in the room
 	overlap overlap     // when more than one ran
 	retired bool        // accepts no new work
 	spoiled bool        // it has not ended a prompt in time: it ends with its last work
 	opened  bool        // has opened a session, so its start has not failed
 	idle    *time.Timer // ends it; nil while something runs
+
+	idleSince time.Time // valid while nothing runs
 }
 
 // once is a signal that may be fired many times.

@@ -223,7 +223,8 @@ func TestFailedStartsAreSpacedOut(t *testing.T) {
 	if fails != 3 || wait > 5*restarts.First {
 		t.Errorf("%d failed, the next start in %v", fails, wait)
 	}
-	p := pool{a: r.Agent}
+	var p pool
+	p.enterRoom(r.Agent, NewRoom(0))
 	for range 40 {
 		p.gone(&proc{}, errGone)
 	}

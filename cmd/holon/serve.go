@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
+	"github.com/seed82539d15/holon/host"
 )
 
 func newServeCommand(g *globals) *cobra.Command {
@@ -47,7 +48,7 @@ turns end before.
 			defer stderr.Close()
 			options := daemon.Options{
 				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: stderr, Stop: stop,
-				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
+				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(), Memory: memory(),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
 			if isTerminalFile(g.err) {
@@ -80,6 +81,15 @@ func descriptors() int {
 		return 0
 	}
 	return int(min(limit.Cur, math.MaxInt32))
+}
+
+// memory is how much memory this process and what it starts may use; 0 = not known.
+func memory() int64 {
+	n, err := host.Memory()
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // killWithin is how long the end of the agents' processes may take after a

@@ -27,6 +27,7 @@ type Config struct {
 	MaxActiveTurns  int
 	MaxWaitingTurns int
 	MaxQueue        int
+	MaxProcesses    int // of all agents; 0: as many as half of the memory allows
 	MaxItemBytes    int
 	MaxConnections  int
 	TailBytes       int

@@ -40,6 +40,7 @@ func (l *Loaded) Validate() error {
 		{"max_in_flight", func() error { return within(l.MaxInFlight, limits.InFlight.Least, limits.InFlight.Most) }},
 		{"max_active_turns", func() error { return within(l.MaxActiveTurns, limits.ActiveTurns.Least, limits.ActiveTurns.Most) }},
 		{"max_waiting_turns", func() error { return within(l.MaxWaitingTurns, limits.WaitingTurns.Least, limits.WaitingTurns.Most) }},
+		{"max_processes", func() error { return within(l.MaxProcesses, limits.Processes.Least, limits.Processes.Most) }},
 		{"max_queue", func() error { return within(l.MaxQueue, limits.QueuedTurns.Least, limits.QueuedTurns.Most) }},
 		{"max_item_bytes", func() error { return within(l.MaxItemBytes, limits.ItemBytes.Least, limits.ItemBytes.Most) }},
 		{"max_connections", func() error { return within(l.MaxConnections, limits.Connections.Least, limits.Connections.Most) }},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -51,6 +53,9 @@ type Options struct {
 	// Descriptors is how many file descriptors the process may have open, which bounds
 	// its connections; 0 = enough for max_connections.
 	Descriptors int
+	// Memory is how much memory the server and its agents may use, in bytes: the default of
+	// max_processes; 0 = not known.
+	Memory int64
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
 	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
@@ -153,7 +158,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if _, err := records.EndSurvivors(ctx, d.log.Named("agents")); err != nil {
 		d.log.Error("end processes that the last run left running", zap.Error(err))
 	}
-	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
+	most := cmp.Or(d.cfg.MaxProcesses, acp.DefaultProcesses(d.Memory))
+	d.log.Info("processes of agents at once", zap.Int("max_processes", most), zap.Int64("memory_bytes", d.Memory))
+	if d.agents, err = newAgents(d.cfg, d.Version, acp.NewRoom(most), records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	d.turns = newTurnMetrics(d.agents.list)
