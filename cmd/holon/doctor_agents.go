@@ -70,7 +70,7 @@ func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) 
 		return []sqlite.Finding{{Name: "server", Level: sqlite.Warning, Text: "the running server does not list its agents: " + err.Error()}}
 	}
 	for _, a := range result.Agents {
-		if _, configured := loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho {
+		if _, configured := loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho || a.Kind == turns.KindMailbox {
 			continue
 		}
 		f := sqlite.Finding{Name: "agent " + a.Name, Level: sqlite.OK, Text: "of the running server, " + a.State}
