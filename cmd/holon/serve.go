@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
@@ -34,11 +35,8 @@ turns end before.
   holon serve --agent git=exec:git\ log\ -5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := g.settings(cmd)
+			loaded, err := g.load(cmd)
 			if err != nil {
-				return err
-			}
-			if err := loaded.Validate(); err != nil {
 				return err
 			}
 			var kill atomic.Pointer[func()]
@@ -51,21 +49,29 @@ turns end before.
 				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(), Memory: memory(),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
-			if isTerminalFile(g.err) {
-				options.Welcome = g.args
-				options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
+			if terminal := isTerminalFile(g.err); loaded.LogFormat == config.LogText || loaded.LogFormat == config.LogAuto && terminal {
+				options.Text = true
+				if terminal {
+					options.Welcome = g.args
+					options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
+				}
 			}
-			if err = daemon.Run(cmd.Context(), options); err == nil {
-				return nil
+			for _, warning := range loaded.Warnings {
+				options.Say(zapcore.WarnLevel, "holon: warning: "+warning)
 			}
-			exit := &exitError{code: exitFailed}
-			var usage *daemon.UsageError
-			if errors.As(err, &usage) {
-				exit.code, err = exitUsage, usage.Err
+			exit := &exitError{code: exitUsage}
+			if err = loaded.Validate(); err == nil {
+				if err = daemon.Run(cmd.Context(), options); err == nil {
+					return nil
+				}
+				if usage, ok := errors.AsType[*daemon.UsageError](err); ok {
+					err = usage.Err
+				} else {
+					exit.code = exitFailed
+				}
 			}
 			// Said here: nothing may wait for the reader of stderr.
-			g.err = stderr
-			g.complain(err)
+			options.Say(zapcore.ErrorLevel, g.complaint(err))
 			return exit
 		},
 	}

@@ -64,6 +64,7 @@ var Keys = []Setting{
 	boolean("console", "serve the console in the browser at / of every listener that is not a unix socket", func(c *Config) *bool { return &c.Console }),
 	text("public_url", "the address under which browsers reach the console, such as https://holon.example.com: messages of bridges link to it; empty for none", func(c *Config) *string { return &c.PublicURL }),
 	text("default_thread", "a thread that exists from the start and takes turns without a thread_id; empty for none", func(c *Config) *string { return &c.DefaultThread }),
+	text("log_format", "of all that serve writes to stderr: text (lines for people), json (an object for each line) or auto (text on a terminal)", func(c *Config) *string { return &c.LogFormat }),
 	text("log_level", "debug, info, warn or error", func(c *Config) *string { return &c.LogLevel }),
 	seconds("drain_seconds", "how long running turns may continue after SIGTERM", func(c *Config) *time.Duration { return &c.DrainTimeout }),
 	seconds("interrupt_seconds", "how long an agent may take to stop before it is killed", func(c *Config) *time.Duration { return &c.InterruptTimeout }),
@@ -120,6 +121,7 @@ func Defaults() *Config {
 		AllowHost:   []string{},
 		Console:     true,
 		LogLevel:    "info",
+		LogFormat:   LogAuto,
 
 		DrainTimeout:     limits.Drain.Default,
 		InterruptTimeout: limits.Interrupt.Default,

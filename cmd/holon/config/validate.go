@@ -31,6 +31,7 @@ func (l *Loaded) Validate() error {
 		{"listen", l.checkListen},
 		{"public_url", l.checkPublicURL},
 		{"default_thread", l.checkDefaultThread},
+		{"log_format", func() error { return oneOf(l.LogFormat, LogAuto, LogText, LogJSON) }},
 		{"log_level", func() error { return oneOf(l.LogLevel, "debug", "info", "warn", "error") }},
 		{"drain_seconds", func() error { return between(l.DrainTimeout, limits.Drain.Least, limits.Drain.Most) }},
 		{"interrupt_seconds", func() error { return between(l.InterruptTimeout, limits.Interrupt.Least, limits.Interrupt.Most) }},

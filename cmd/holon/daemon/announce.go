@@ -51,6 +51,9 @@ func (d *daemon) announce() error {
 	for _, u := range d.consoleURLs() {
 		d.say("console: %s", u)
 	}
+	if !d.Text {
+		return nil
+	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "http://") {
 			header := ""

@@ -58,7 +58,9 @@ type Options struct {
 	Memory int64
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
-	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
+	// Text says that Stderr gets lines for people; otherwise each line is a JSON object.
+	Text bool
+	// Welcome says, with Text, that a person reads Stderr on a terminal, and is told what to do next.
 	// It is the command line with which the program was started, without the program;
 	// nil = nobody reads it.
 	Welcome []string
@@ -138,7 +140,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
-		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(),
+		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(), Migrating: d.logMigration,
 	})
 	if err != nil {
 		return err
@@ -188,6 +190,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, <-storeDone)
 	}()
 	return d.serve(ctx, observed)
+}
+
+// logMigration logs that the database gets a newer schema: a large one takes minutes, and an
+// older program does not open it afterwards.
+func (d *daemon) logMigration(m sqlite.Migration) {
+	fields := []zap.Field{zap.Int("from_schema", m.From), zap.Int("to_schema", m.To), zap.String("copy", m.Copy)}
+	if m.Took == 0 {
+		d.log.Warn("migrating the database; it is copied before", fields...)
+		return
+	}
+	d.log.Warn("the database is migrated", append(fields, zap.Duration("took", m.Took))...)
 }
 
 // kill ends the processes of all agents. How they end then is no end of their turns.
@@ -327,11 +340,6 @@ func (d *daemon) engineConfig() engine.Config {
 		ObserveTurns:   d.turns.observe,
 		Reviews:        reviewRules(d.cfg),
 	}
-}
-
-// say prints a line for people.
-func (d *daemon) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // it returns no error
 }
 
 // withdraw removes server.json and the entry of the registry, if they are still this
