@@ -69,7 +69,7 @@ func (g *globals) settings(cmd *cobra.Command) (*config.Loaded, error) {
 	if g.loaded != nil {
 		return g.loaded, nil
 	}
-	loaded, err := g.load(cmd)
+	loaded, err := loadSettings(g, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (g *globals) settings(cmd *cobra.Command) (*config.Loaded, error) {
 	return loaded, nil
 }
 
-// load reads the configuration.
-func (g *globals) load(cmd *cobra.Command) (loaded *config.Loaded, err error) {
+// loadSettings reads the configuration.
+func loadSettings(g *globals, cmd *cobra.Command) (loaded *config.Loaded, err error) {
 	g.loaded, err = config.Load(cmd.Flags(), g.environ)
 	return g.loaded, err
 }
@@ -142,11 +142,11 @@ func (g *globals) format(allowed ...string) (string, error) {
 
 // complain prints an error and what to do about it.
 func (g *globals) complain(err error) {
-	fmt.Fprintln(g.err, g.complaint(err))
+	fmt.Fprintln(g.err, complaint(g, err))
 }
 
 // complaint is what a person reads of an error.
-func (g *globals) complaint(err error) string {
+func complaint(g *globals, err error) string {
 	text := "holon: " + timeline.Clean(redact(g.server, err.Error()))
 	if hint := g.hint(err); hint != "" {
 		text += "\n  " + strings.ReplaceAll(hint, "\n", "\n  ")

@@ -35,7 +35,7 @@ turns end before.
   holon serve --agent git=exec:git\ log\ -5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := g.load(cmd)
+			loaded, err := loadSettings(g, cmd)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ turns end before.
 				}
 			}
 			// Said here: nothing may wait for the reader of stderr.
-			options.Say(zapcore.ErrorLevel, g.complaint(err))
+			options.Say(zapcore.ErrorLevel, complaint(g, err))
 			return exit
 		},
 	}
