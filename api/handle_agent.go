@@ -18,7 +18,8 @@ type AgentListResult struct {
 
 // AgentList answers agent/list. The state of agents is not in the log; the seq
 // says which events had happened by then. A token that is limited to threads does not
-// see why an agent failed: its process may have said that about any thread.
+// see why an agent failed: its process may have said that about any thread. Nor does it
+// see where others work.
 func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
 	at, err := h.api.Position(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListR
 	for i := range agents {
 		agents[i].MemoryBytes = h.api.Memory(agents[i].Name)
 		if Limited(ctx) {
-			agents[i].LastError = ""
+			agents[i].LastError, agents[i].Directory, agents[i].DirectoryGiven = "", "", false
 		}
 	}
 	return AgentListResult{Agents: agents, LatestSeq: at.Latest}, nil
