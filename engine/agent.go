@@ -19,6 +19,7 @@ type agent struct {
 	service     turns.Service    // nil: it does nothing outside of its turns
 	local       turns.Local      // nil: it works in no directory that the server knows
 	settled     bool             // its sessions work only in the directory in which they began
+	lender      turns.Lender     // nil: its prompts need no place of their own
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 
@@ -34,6 +35,7 @@ func newAgent(is turns.Agent) *agent {
 	if s, ok := is.(turns.Settler); ok {
 		g.settled = s.KeepsDirectory()
 	}
+	g.lender, _ = is.(turns.Lender)
 	if equipped, ok := is.(turns.Equipped); ok {
 		g.access = equipped.Access()
 	}

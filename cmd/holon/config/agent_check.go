@@ -126,6 +126,10 @@ func (a ExecAgent) check() error {
 }
 
 func (a ACPAgent) check() error {
+	leastProcesses := 1
+	if a.ProcessPerThread {
+		leastProcesses = 0
+	}
 	return firstOf(
 		member("permissions", oneOf(a.Permissions, PermissionsAsk, PermissionsAllow, PermissionsReject)),
 		member("permission_timeout_seconds", between(a.PermissionTimeout, 0, 30*24*time.Hour)),
@@ -133,7 +137,7 @@ func (a ACPAgent) check() error {
 		member("own_tools", oneOf(a.OwnTools, OwnToolsAllow, OwnToolsAsk)),
 		member("start", oneOf(a.Start, StartLazy, StartEager)),
 		member("start_timeout_seconds", between(a.StartTimeout, time.Second, time.Hour)),
-		member("max_processes", within(a.MaxProcesses, 1, 1000)),
+		member("max_processes", within(a.MaxProcesses, leastProcesses, 1000)),
 		member("idle_seconds", between(a.Idle, 0, 30*24*time.Hour)),
 		member("cancel_seconds", between(a.Cancel, 100*time.Millisecond, time.Hour)),
 	)
