@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -198,7 +199,7 @@ func oneOf[T ~string](field string, v T, known []T) error {
 	if v == "" || slices.Contains(known, v) {
 		return nil
 	}
-	return Invalid(field, "unknown", "%.64q is none of %v", string(v), known)
+	return Invalid(field, "unknown", "%s", nearest.NoneOf(v, known))
 }
 
 // ThreadReadParams are the params of thread/read.

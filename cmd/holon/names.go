@@ -114,7 +114,7 @@ func (f finder) turn(name string) (string, error) {
 	if client.IsKind(err, turnNames.notFound) {
 		f.tell = false
 		if thread, threadErr := f.find(name, &threadNames); threadErr == nil && thread.id != "" {
-			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns --thread %s", thread.full(), timeline.OneLine(thread.id))}
+			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns %s", thread.full(), timeline.OneLine(thread.id))}
 		}
 	}
 	return found.id, err

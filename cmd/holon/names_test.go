@@ -132,7 +132,7 @@ func TestProgramsNameByWholeIDsOnly(t *testing.T) {
 			t.Errorf("%s found something: %s", args, r.out)
 		}
 	}
-	if r := s.holon("turns", "latest", "-o", "json"); r.code != exitFailed || !strings.Contains(r.err, "With -o json a name is a whole id") {
+	if r := s.holon("turns", "latest", "-o", "json"); r.code != exitFailed || !strings.Contains(r.err, "With -o a name is a whole id") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	if r := s.holon("interrupt", "latest", "-o", "json"); r.code != exitFailed || !strings.Contains(r.err, "With -o a name is a whole id") {
@@ -154,7 +154,7 @@ func TestEveryCommandTakesNames(t *testing.T) {
 	turn := turnIDs.FindString(s.want("turns", "--long"))
 	end := thread[len(thread)-8:]
 	for _, args := range [][]string{
-		{"turns", "--thread", end}, {"turns", "latest"}, {"items", "--thread=Fix it", "--turn", turn[len(turn)-4:]}, {"tree", "Fix it"}, {"configure", end}, {"review", turn[len(turn)-6:]},
+		{"turns", "--thread", end}, {"turns", "latest"}, {"turns", "Fix it"}, {"items", "Fix it"}, {"items", "--thread=Fix it", "--turn", turn[len(turn)-4:]}, {"tree", "Fix it"}, {"configure", end}, {"review", turn[len(turn)-6:]},
 		{"await", "latest"}, {"inbox", "Fix it"}, {"inbox", "policy", "latest"}, {"inbox", "subscriptions", end}, {"remind", "list", "Fix it"},
 		{"notify", "list", "--thread=Fix it"}, {"inbox", "flush", "Fix it"}, {"inbox", "wake", "Fix it"}, {"review", "--thread=Fix it"},
 		{"run", "--thread=Fix it", "/say two"}, {"inbox", "send", "Fix it", "hello"}, {"inbox", "show", "latest", "--thread=Fix it"}, {"inbox", "ack", "latest", "--thread", end},
@@ -172,7 +172,7 @@ func TestEveryCommandTakesNames(t *testing.T) {
 	}
 	// What a change is about is said with its whole name.
 	contains(t, s.holon("inbox", "send", end, "again").err, end+" is "+thread+` "Fix it"`)
-	contains(t, s.holon("turns", "Fix it").err, `"Fix it": no such turn`, "It is the thread "+thread+` "Fix it". Its turns: holon turns --thread `+thread)
+	contains(t, s.holon("await", "Fix it").err, `"Fix it": no such turn`, "It is the thread "+thread+` "Fix it". Its turns: holon turns `+thread)
 	contains(t, s.holon("close", end[5:]).err, "no such thread", "A beginning or ending of an id takes at least 4 characters.")
 	contains(t, s.holon("interrupt", "nothing").err, `"nothing": no such thread or turn`, "holon threads lists the threads, holon turns the turns.")
 	if got := s.holon("turns", "--thread", end).err; got != "" {

@@ -62,7 +62,7 @@ func (k *control) subjectTurn(name string) (s subject, err error) {
 		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 		if err == nil && len(active) == 0 {
 			id := timeline.OneLine(s.thread.ThreadID)
-			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
+			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns %s lists its turns; a queued one is named by its own id.", id)}
 		}
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/tokens"
 )
@@ -51,7 +52,7 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 				return usagef("say what it may do: --role read, respond, work or operate (holon token --help explains them)")
 			}
 			if !slices.Contains(tokens.Roles, tokens.Role(role)) {
-				return usagef("--role %q: give read, respond, work or operate (holon token --help explains them)", timeline.OneLine(role))
+				return usagef("--role: %s (holon token --help explains them)", nearest.NoneOf(tokens.Role(role), tokens.Roles))
 			}
 			if expires != "" {
 				life, err := parseLife(expires)

@@ -205,11 +205,4 @@ func (r *Renderer) endTurn(event client.Event, p params) {
 	if p.inReview() {
 		r.block(event.ThreadID, labelReview, "waits for a review: holon review "+OneLine(event.TurnID))
 	}
-	switch n := len(p.Undelivered); n {
-	case 0:
-	case 1:
-		r.block(event.ThreadID, labelWarning, "a message did not reach the agent before the turn ended")
-	default:
-		r.block(event.ThreadID, labelWarning, fmt.Sprintf("%d messages did not reach the agent before the turn ended", n))
-	}
 }
