@@ -124,7 +124,7 @@ func (e *familyEngine) Await(_ context.Context, c turns.Await, caller string) (t
 }
 
 func (e *familyEngine) Agents() []turns.AgentInfo {
-	return []turns.AgentInfo{{Name: "a", State: turns.AgentFailed, LastError: "said by stranger"}}
+	return []turns.AgentInfo{{Name: "a", State: turns.AgentFailed, LastError: "said by stranger", Directory: "/repo/stranger", DirectoryGiven: true}}
 }
 
 func (e *familyEngine) Ack(_ context.Context, c inbox.Ack) (inbox.AckResult, error) {
@@ -211,7 +211,7 @@ var whatAgentsMay = []struct {
 	{"thread/start", `{}`, nobody},
 	{"thread/pause", `{"thread_id":"%[1]s"}`, nobody}, {"thread/resume", `{"thread_id":"%[1]s"}`, nobody},
 	{"thread/close", `{"thread_id":"%[1]s"}`, underOwn},
-	{"thread/configure", `{"thread_id":"%[1]s","config":{}}`, nobody}, {"thread/fork", `{"thread_id":"%[1]s"}`, nobody},
+	{"thread/configure", `{"thread_id":"%[1]s","config":{}}`, nobody}, {"thread/rename", `{"thread_id":"%[1]s","title":"x"}`, nobody}, {"thread/fork", `{"thread_id":"%[1]s"}`, nobody},
 	{"thread/read", `{"thread_id":"%[1]s"}`, ownOrDown},
 	{"thread/read", `{"thread_id":"%[1]s","include_inbox":true}`, ownOnly},
 

@@ -69,6 +69,14 @@ func childOfOwn(h *holder, p *ThreadStartParams) error {
 	return nil
 }
 
+// configuredOwn keeps a limited token from choosing where an agent works.
+func configuredOwn(h *holder, p *ThreadConfigureParams) error {
+	if p.Cwd != "" {
+		return forbidden("cwd", "threads", "the token %s is limited to threads, and does not choose where their agents work", h.Name)
+	}
+	return nil
+}
+
 // subscribedToOwn keeps the events of other threads from the inbox of a limited token.
 func subscribedToOwn(h *holder, p *InboxSubscribeParams) error {
 	if p.Source != inbox.SourceEvents || len(p.ThreadIDs) == 0 {

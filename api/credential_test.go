@@ -59,6 +59,7 @@ var whatTokensMay = []struct {
 	{"thread/start", `{"parent":{"thread_id":"%[1]s"},"cwd":"/repo"}`, work, nobody},
 	{"thread/pause", `{"thread_id":"%[1]s"}`, operate, ownOrDown}, {"thread/resume", `{"thread_id":"%[1]s"}`, operate, ownOrDown},
 	{"thread/close", `{"thread_id":"%[1]s"}`, work, ownOrDown}, {"thread/configure", `{"thread_id":"%[1]s","config":{}}`, work, ownOrDown},
+	{"thread/configure", `{"thread_id":"%[1]s","cwd":"/repo/own"}`, work, nobody}, {"thread/rename", `{"thread_id":"%[1]s","title":"x"}`, work, ownOrDown},
 	{"thread/fork", `{"thread_id":"%[1]s"}`, work, nobody},
 	{"thread/list", `{}`, read, everyone}, // its own only
 	{"thread/read", `{"thread_id":"%[1]s"}`, read, ownOrDown}, {"thread/read", `{"thread_id":"%[1]s","include_inbox":true}`, read, ownOrDown},

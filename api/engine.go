@@ -13,6 +13,7 @@ import (
 type Engine interface {
 	StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error)
 	ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error)
+	ThreadRename(ctx context.Context, c turns.RenameThread) (turns.RenameThreadResult, error)
 	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
 	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
 	// CloseThread returns once the close is durable. If a turn has to end

@@ -18,7 +18,8 @@ type AgentListResult struct {
 
 // AgentList answers agent/list. The state of agents is not in the log; the seq
 // says which events had happened by then. A token that is limited to threads does not
-// see why an agent failed: its process may have said that about any thread.
+// see why an agent failed: its process may have said that about any thread. Nor does it
+// see where others work.
 func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
 	at, err := h.api.Position(ctx)
 	if err != nil {
@@ -27,7 +28,7 @@ func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListR
 	agents := append([]turns.AgentInfo{}, h.api.Engine.Agents()...)
 	for i := range agents {
 		if Limited(ctx) {
-			agents[i].LastError = ""
+			agents[i].LastError, agents[i].Directory, agents[i].DirectoryGiven = "", "", false
 		}
 	}
 	return AgentListResult{Agents: agents, LatestSeq: at.Latest}, nil

@@ -141,22 +141,27 @@ func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (Thread
 }
 
 // ThreadListParams are the params of thread/list. Within selects threads and those
-// below them.
+// below them. Status and Text are of what a summary shows, so they need its view. Counts
+// asks for the counts of all statuses.
 type ThreadListParams struct {
-	State     threads.State `json:"state,omitzero"`
-	Agent     string        `json:"agent,omitzero"`
-	ThreadIDs []string      `json:"thread_ids,omitzero"`
-	Within    []string      `json:"within_thread_ids,omitzero"`
-	View      ListView      `json:"view,omitzero"`
+	State     threads.State      `json:"state,omitzero"`
+	Agent     string             `json:"agent,omitzero"`
+	ThreadIDs []string           `json:"thread_ids,omitzero"`
+	Within    []string           `json:"within_thread_ids,omitzero"`
+	View      ListView           `json:"view,omitzero"`
+	Status    []turns.ListStatus `json:"status,omitzero"`
+	Text      string             `json:"text,omitzero"`
+	Counts    bool               `json:"counts,omitzero"`
 	Page
 	Extra
 }
 
 // ThreadListResult answers thread/list.
 type ThreadListResult struct {
-	Threads    []ThreadView `json:"threads"`
-	NextCursor string       `json:"next_cursor,omitzero"`
-	LatestSeq  int64        `json:"latest_seq"`
+	Threads    []ThreadView        `json:"threads"`
+	Counts     *turns.StatusCounts `json:"counts,omitzero"`
+	NextCursor string              `json:"next_cursor,omitzero"`
+	LatestSeq  int64               `json:"latest_seq"`
 }
 
 // maxListedThreads bounds thread_ids of thread/list: what people have open.
@@ -177,6 +182,9 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	if err := oneOf("view", p.View, []ListView{ViewSummary}); err != nil {
 		return ThreadListResult{}, err
 	}
+	if err := p.checkSummaryFilters(); err != nil {
+		return ThreadListResult{}, err
+	}
 	if len(p.ThreadIDs) > maxListedThreads {
 		return ThreadListResult{}, Invalid("thread_ids", turns.ReasonTooLarge, "at most %d threads", maxListedThreads)
 	}
@@ -192,6 +200,32 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	}
 	views, err := h.viewsOf(ctx, l.Rows)
 	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
+}
+
+// maxListText bounds text of thread/list, in bytes: more than what anybody types.
+const maxListText = 1024
+
+// checkSummaryFilters checks status and text.
+func (p *ThreadListParams) checkSummaryFilters() error {
+	switch {
+	case p.View == ViewSummary:
+	case len(p.Status) > 0:
+		return Invalid("status", "not_summary", "only with view %s", ViewSummary)
+	case p.Text != "":
+		return Invalid("text", "not_summary", "only with view %s", ViewSummary)
+	}
+	if len(p.Status) > len(turns.ListStatuses) {
+		return Invalid("status", turns.ReasonTooMany, "at most %d", len(turns.ListStatuses))
+	}
+	for i, s := range p.Status {
+		if !slices.Contains(turns.ListStatuses, s) {
+			return Invalid(indexed("status", i), turns.ReasonUnknown, "%.64q is none of %v", string(s), turns.ListStatuses)
+		}
+	}
+	if len(p.Text) > maxListText {
+		return Invalid("text", turns.ReasonTooLarge, "at most %d bytes", maxListText)
+	}
+	return nil
 }
 
 // oneOf refuses a filter that can never match: it is a typing error.

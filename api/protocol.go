@@ -67,7 +67,7 @@ var limitMeanings = []struct {
 	limit   Limit
 	meaning string
 }{
-	{LimitAny, "as for others; `agent/list` has no `last_error`"},
+	{LimitAny, "as for others; `agent/list` has no `last_error` and no `directory`"},
 	{LimitNarrowed, "has only the token's threads; others must not be named"},
 	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them, and `cursor/read` and `cursor/advance` also for its own of `restarts`; `signin/code` gives its threads, or some of them and of those below"},
 	{LimitRefused, "refused"},

@@ -93,7 +93,16 @@ func TestBadListsOfThreadsAreRefused(t *testing.T) {
 		`{"view":"Summary"}`: "view",
 		`{"view":1}`:         "view",
 		`{"thread_ids":["` + strings.Repeat(`a","`, maxListedThreads) + `b"]}`: "thread_ids",
-		`{"thread_ids":"a"}`: "thread_ids",
+		`{"thread_ids":"a"}`:                            "thread_ids",
+		`{"status":["done"]}`:                           "status",
+		`{"text":"x"}`:                                  "text",
+		`{"view":"summary","status":"done"}`:            "status",
+		`{"view":"summary","status":["idle"]}`:          "status[0]",
+		`{"view":"summary","status":["done","Failed"]}`: "status[1]",
+		`{"view":"summary","status":[` + strings.Repeat(`"done",`, 5) + `"done"]}`: "status",
+		`{"view":"summary","text":7}`:                                            "text",
+		`{"view":"summary","text":"` + strings.Repeat("x", maxListText+1) + `"}`: "text",
+		`{"counts":"yes"}`: "counts",
 	} {
 		rep, _ := a.Call(context.Background(), "thread/list", jsontext.Value(params), Call{})
 		if rep.Err == nil || rep.Err.Data.Kind != KindInvalidParams || rep.Err.Data.Field != field {

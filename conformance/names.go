@@ -19,7 +19,7 @@ var methods = []string{
 	"initialize", "rpc.discover",
 	"holon/status", "holon/pause", "holon/resume", "holon/prune", "holon/logStream", "holon/logStream/stop",
 	"thread/start", "thread/pause", "thread/resume", "thread/close", "thread/list", "thread/read",
-	"thread/configure", "thread/fork", "agent/list",
+	"thread/configure", "thread/rename", "thread/fork", "agent/list",
 	"turn/start", "turn/steer", "turn/interrupt", "turn/detach", "turn/await", "turn/review", "turn/retry", "turn/read", "turn/list",
 	"turn/claim", "turn/renew", "turn/complete", "turn/fail", "step/start", "step/end",
 	"item/list", "item/read", "item/respond", "event/list",

@@ -21,10 +21,11 @@ const callAgentWithin = 60 * time.Second
 
 // ThreadConfigure lets the agent of a thread change the thread's settings, and
 // stores the result. The agent is called outside of the thread's actor, for one
-// change of a thread at a time. A client that hangs up does not stop it.
-// Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
-// ErrAgentNotFound, *UnsupportedError, *AgentError, ledger.ErrKeyConflict,
-// ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
+// change of a thread at a time. A client that hangs up does not stop it. With a Cwd the
+// thread's agent works there from the next turn on; without a Config it is not asked.
+// Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed, ErrBusy for a Cwd while a
+// turn of the thread is active, ErrAgentNotFound, *UnsupportedError, *AgentError,
+// ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
 	if err := c.Check(); err != nil {
 		return turns.ConfigureResult{}, err
@@ -37,32 +38,55 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	if r, ok, err := ledger.Replay[turns.ConfigureResult](e.store, c.Key); ok || err != nil {
 		return r, err
 	}
-	t, err := e.openThread(ctx, c.ThreadID, false)
+	t, err := e.openThread(ctx, c.ThreadID, c.Cwd != "")
 	if err != nil {
 		return turns.ConfigureResult{}, err
 	}
-	agent := e.rules.agents.of(t.Agent).configurer
-	if agent == nil {
-		return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
+	g := e.rules.agents.of(t.Agent)
+	if c.Cwd != "" {
+		if g.local != nil {
+			if err := e.dirs.usable(ctx, c.Cwd); err != nil {
+				return turns.ConfigureResult{}, err
+			}
+		}
+		t.Cwd = c.Cwd
 	}
-	is, err := e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
-		return agent.Configure(ctx, agentThread(t), c.Config)
-	})
-	if err != nil {
-		return turns.ConfigureResult{}, err
+	var is turns.AgentThread
+	if len(c.Config) > 0 {
+		if g.configurer == nil {
+			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
+		}
+		if is, err = e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
+			return g.configurer.Configure(ctx, agentThread(t), c.Config)
+		}); err != nil {
+			return turns.ConfigureResult{}, err
+		}
 	}
 	return call(context.WithoutCancel(ctx), e, c.ThreadID, func(a *actor) (turns.ConfigureResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ConfigureResult, error) {
-			if err := d.mustBeOpen(); err != nil {
-				return turns.ConfigureResult{}, err
-			}
-			if err := d.setAgentThread(is, "", c.By); err != nil {
-				return turns.ConfigureResult{}, err
-			}
-			return turns.ConfigureResult{ThreadID: a.id, Config: d.next().thread.Config}, nil
-		})
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ConfigureResult, error) { return d.configure(c, is) })
 		return r, err
 	})
+}
+
+// configure stores where the agent of a thread works, and the settings that it returned
+// if it was asked.
+func (d *decision) configure(c turns.Configure, is turns.AgentThread) (turns.ConfigureResult, error) {
+	if err := d.mustBeOpen(); err != nil {
+		return turns.ConfigureResult{}, err
+	}
+	if c.Cwd != "" && c.Cwd != d.next().thread.Cwd {
+		if d.active() != nil {
+			return turns.ConfigureResult{}, turns.ErrBusy
+		}
+		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", Cwd: c.Cwd, RequestedBy: requestedBy(c.By)})
+	}
+	if len(c.Config) > 0 {
+		if err := d.setAgentThread(is, "", c.By); err != nil {
+			return turns.ConfigureResult{}, err
+		}
+	}
+	t := d.next().thread
+	return turns.ConfigureResult{ThreadID: t.ThreadID, Config: t.Config, Cwd: t.Cwd}, nil
 }
 
 // ThreadFork starts a thread whose agent continues the conversation of another
@@ -131,7 +155,7 @@ func (d *decision) startFork(by turns.By, source threads.Thread, from threads.Fo
 		Cwd: source.Cwd, ForkedFrom: &from, RequestedBy: requestedBy(by),
 	}
 	title := source.Title // of the agent, unless it was given: only then it is in thread/started
-	if source.TitleGiven {
+	if source.TitleBy == threads.ByClient {
 		body.Title, title = title, ""
 	}
 	d.change.thread(notify.ThreadStarted, body)

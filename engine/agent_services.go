@@ -112,6 +112,7 @@ func (e *Engine) agentInfo(name string) turns.AgentInfo {
 	if info.State == "" {
 		info.State = turns.AgentReady
 	}
+	info.Directory = e.Directory(name, "")
 	if e.rules.agents[name].remote != nil {
 		e.workers.claims.describe(name, &info)
 	}

@@ -125,7 +125,9 @@ func (c *checker) event(e event) {
 	case *turns.LateEvent:
 		c.late(e, b)
 	case *threads.Changed, *threads.Updated:
-		if u, ok := b.(*threads.Updated); ok && u.Title != "" && c.titles[e.ThreadID] {
+		if u, ok := b.(*threads.Updated); ok && u.TitleBy == threads.ByClient {
+			c.titles[e.ThreadID] = u.Title != ""
+		} else if ok && u.Title != "" && c.titles[e.ThreadID] {
 			c.errorf(e, "replaces a title that a client gave")
 		}
 		if s, ok := b.(*threads.Changed); ok && e.Method == notify.ThreadStarted {

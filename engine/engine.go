@@ -29,6 +29,7 @@ type Engine struct {
 	owners     *owners
 	services   services
 	agentLocks threadLocks // one command at a time may ask the agent of a thread
+	dirs       directories
 
 	workers   *Workers
 	inboxes   *Inboxes
@@ -50,7 +51,7 @@ type Engine struct {
 func New(cfg Config, store turns.Store, rows Rows, list []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
 		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: rows, inboxes: rows, zap: log},
-		store: store, rows: rows, log: log, services: services{log: log},
+		store: store, rows: rows, log: log, services: services{log: log}, dirs: newDirectories(),
 	}
 	e.inboxes, e.awaits, e.family = newInboxes(e), newAwaits(), newFamily(e)
 	e.reviews = newReviews(e)

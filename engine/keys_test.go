@@ -175,6 +175,12 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 		twice("configure nothing", func(k *ledger.Key) (any, error) {
 			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`), Key: k})
 		})
+		twice("rename", func(k *ledger.Key) (any, error) {
+			return h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: "a", Title: "x", Key: k})
+		})
+		twice("move", func(k *ledger.Key) (any, error) {
+			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: "/tmp", Key: k})
+		})
 		twice("fork", func(k *ledger.Key) (any, error) { return h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", Key: k}) })
 		var turnID string
 		twice("start", func(k *ledger.Key) (any, error) {

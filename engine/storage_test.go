@@ -35,6 +35,14 @@ func (h *harness) commands(turnID, itemID string) map[string]func() error {
 			_, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`)})
 			return err
 		},
+		"thread/configure cwd": func() error {
+			_, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "idle", Cwd: "/tmp"})
+			return err
+		},
+		"thread/rename": func() error {
+			_, err := h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: "a", Title: "x"})
+			return err
+		},
 		"thread/fork": func() error {
 			_, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "idle"})
 			return err

@@ -26,7 +26,7 @@ func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	}
 	is, up := d.next().thread, threads.Updated{Type: "updated", RequestedBy: requestedBy(by)}
 	changed := false
-	if title := cutText(op.Title); title != "" && title != is.Title && !is.TitleGiven {
+	if title := cutText(op.Title); title != "" && title != is.Title && is.TitleBy != threads.ByClient {
 		up.Title, changed = title, true
 	}
 	if id := strings.ToValidUTF8(op.AgentSessionID, "\uFFFD"); id != is.AgentSessionID && id != "" {

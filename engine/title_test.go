@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
@@ -32,6 +34,16 @@ func (h *harness) says(thread string, titles ...string) {
 	if err := h.engine.Host().Emit(bg, thread, []items.Op{items.SetThread{Title: titles[len(titles)-1] + " after it"}}); err != nil {
 		h.t.Errorf("a title after the turn: %v", err)
 	}
+}
+
+// rename renames a thread.
+func (h *harness) rename(thread, title string) turns.RenameThreadResult {
+	h.t.Helper()
+	r, err := h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: thread, Title: title})
+	if err != nil || r.ThreadID != thread {
+		h.t.Fatalf("%q: %+v, %v", title, r, err)
+	}
+	return r
 }
 
 // fork forks a thread into another.
@@ -106,5 +118,88 @@ func TestAThreadWithoutAGivenTitleFollowsItsAgent(t *testing.T) {
 		h.says("b", "four")
 		h.titled("b", "four after it")
 		h.titled("a", "three after it")
+	})
+}
+
+// TestAGivenTitleStaysOverAgents renames a thread that its agent has named. Each harness
+// ends with a look whether the log makes the same rows again.
+func TestAGivenTitleStaysOverAgents(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.says("a", "one")
+		r := h.rename("a", "mine")
+		e := h.event(notify.ThreadUpdated, func(e event) bool { return e.body(t).(*threads.Updated).TitleBy != "" })
+		if u := e.body(t).(*threads.Updated); u.Title != "mine" || u.TitleBy != threads.ByClient || r.Title != "mine" || r.TitleBy != threads.ByClient || r.Seq != e.Seq {
+			t.Errorf("%+v; %+v", u, r)
+		}
+		if again := h.rename("a", "mine"); again != r {
+			t.Errorf("the same again: %+v, before %+v", again, r)
+		}
+		h.says("a", "two", "mine", "three")
+		h.titled("a", "mine")
+		h.restart()
+		if _, err := h.store.Prune(bg, 1<<40); err != nil {
+			t.Fatal(err)
+		}
+		h.says("a", "four")
+		h.titled("a", "mine")
+		h.fork("a", "b")
+		h.says("b", "five")
+		h.titled("b", "mine")
+		h.rename("b", "another")
+		h.titled("b", "another")
+	})
+}
+
+func TestAnEmptyTitleGivesItBack(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Title: "mine"}); err != nil {
+			t.Fatal(err)
+		}
+		h.says("a", "one")
+		h.titled("a", "mine")
+		first := h.rename("a", "")
+		if first.Title != "" || first.TitleBy != "" {
+			t.Errorf("%+v", first)
+		}
+		h.titled("a", "")
+		if again := h.rename("a", ""); again != first {
+			t.Errorf("the same again: %+v, before %+v", again, first)
+		}
+		h.restart()
+		h.titled("a", "")
+		h.says("a", "two")
+		h.titled("a", "two after it")
+		if r := h.rename("a", ""); r.Title != "two after it" || r.TitleBy != "" { // it is the agent's
+			t.Errorf("%+v", r)
+		}
+		h.titled("a", "two after it")
+	})
+}
+
+func TestABadTitleIsRefusedAndChangesNothing(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.rename("a", "mine")
+		before := len(h.updates())
+		for name, title := range map[string]string{"blank": " \t\n", "too long": strings.Repeat("x", turns.MaxTextBytes+1), "not UTF-8": "\xff"} {
+			var bad *turns.InvalidError
+			if _, err := h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: "a", Title: title}); !errors.As(err, &bad) || bad.Field != "title" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: "none", Title: "x"}); !errors.Is(err, threads.ErrNotFound) {
+			t.Error(err)
+		}
+		if n := len(h.updates()); n != before {
+			t.Errorf("%d updates, %d before", n, before)
+		}
+		if _, err := h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: "a", Verb: threads.VerbClose}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.engine.ThreadRename(bg, turns.RenameThread{ThreadID: "a", Title: "x"}); !errors.Is(err, threads.ErrClosed) {
+			t.Error(err)
+		}
+		h.titled("a", "mine")
 	})
 }

@@ -40,7 +40,7 @@ var moveKinds = []string{
 	"start", "start", "start", "reject", "interrupting start", "steering start", "steer", "steer", "cut", "interrupt", "interrupt",
 	"respond", "respond", "again", "pause thread", "resume thread", "resume thread", "close", "thread",
 	"pause", "resume", "resume", "pause a while", "disk full",
-	"configure", "fork", "speak", "speak", "retry", "retry",
+	"configure", "fork", "speak", "speak", "retry", "retry", "rename", "give back", "move",
 }
 
 var stepKinds = []string{"message", "half", "delete", "tool", "ask", "ask over restarts", "ask over restarts", "bad", "progress", "usage", "wait", "wait", "flood",
@@ -422,6 +422,21 @@ func (w *world) do(e *engine.Engine, m move) {
 		r, err := e.ThreadConfigure(bg, turns.Configure{ThreadID: th, Config: settings(fmt.Sprint(m.Pick))})
 		if w.ok(m.Kind, err) && string(r.Config) != fmt.Sprintf(`{"mode":%d}`, m.Pick) {
 			w.h.t.Errorf("configured %d: %s", m.Pick, r.Config)
+		}
+	case "rename":
+		r, err := e.ThreadRename(bg, turns.RenameThread{ThreadID: th, Title: fmt.Sprint("title ", m.Pick)})
+		if w.ok(m.Kind, err) && (r.Title != fmt.Sprint("title ", m.Pick) || r.TitleBy != threads.ByClient) {
+			w.h.t.Errorf("renamed %d: %+v", m.Pick, r)
+		}
+	case "give back":
+		r, err := e.ThreadRename(bg, turns.RenameThread{ThreadID: th})
+		if w.ok(m.Kind, err) && r.TitleBy != "" {
+			w.h.t.Errorf("given back: %+v", r)
+		}
+	case "move":
+		r, err := e.ThreadConfigure(bg, turns.Configure{ThreadID: th, Cwd: fmt.Sprintf("/nowhere/%d", m.Pick)})
+		if w.ok(m.Kind, err) && r.Cwd != fmt.Sprintf("/nowhere/%d", m.Pick) {
+			w.h.t.Errorf("moved %d: %+v", m.Pick, r)
 		}
 	case "fork":
 		_, err := e.ThreadFork(bg, turns.Fork{ThreadID: th})

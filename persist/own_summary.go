@@ -26,13 +26,13 @@ type ownSummary struct {
 	review notify.Time  // since when the oldest end waits for a review
 }
 
-// summary makes it. title is the thread's title as it was known before, "" = it was not:
-// it is found once.
-func (o *ownSummary) summary(title string) (turns.Summary, error) {
+// summary makes it. prompt is the first prompt as it was known before, "" = it was not: it
+// is found once, for a thread without a title.
+func (o *ownSummary) summary(prompt string) (turns.Summary, error) {
+	o.out = turns.Summary{Title: prompt, Spent: turns.SpentOf(o.t.Spent)}
 	if o.t.Title != "" {
-		title = sanitize.Line(o.t.Title, turns.MaxSummaryTitle)
+		o.out.Title, o.out.Named = sanitize.Line(o.t.Title, turns.MaxSummaryTitle), true
 	}
-	o.out = turns.Summary{Title: title, Spent: turns.SpentOf(o.t.Spent)}
 	for _, read := range []func() error{o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readTitle, o.readError, o.readTimes} {
 		if err := read(); err != nil {
 			return o.out, err

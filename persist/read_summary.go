@@ -92,16 +92,19 @@ func (x *summarizer) read(v ledger.Values) (*turns.Summarized, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, title := &turns.Summarized{Thread: *t}, ""
+	out, prompt := &turns.Summarized{Thread: *t}, ""
 	known := false
 	if x.q.Known != nil {
 		if s, at := x.q.Known(t.ThreadID); s != nil {
-			out.Summary, title, known = *s, s.Title, at == t.LatestSeq
+			out.Summary, known = *s, at == t.LatestSeq
+			if !s.Named {
+				prompt = s.Title
+			}
 		}
 	}
 	if !known {
 		own := ownSummary{s: x.s, tries: x.tries, t: t}
-		if out.Summary, err = own.summary(title); err != nil {
+		if out.Summary, err = own.summary(prompt); err != nil {
 			return nil, fmt.Errorf("summary of %s: %w", t.ThreadID, err)
 		}
 	}

@@ -364,6 +364,11 @@ func (e *fakeEngine) ThreadConfigure(ctx context.Context, c turns.Configure) (tu
 	return turns.ConfigureResult{ThreadID: c.ThreadID, Config: jsontext.Value(`{"mode":"plan"}`)}, nil
 }
 
+func (e *fakeEngine) ThreadRename(_ context.Context, c turns.RenameThread) (turns.RenameThreadResult, error) {
+	e.note("ThreadRename %s %q", c.ThreadID, c.Title)
+	return turns.RenameThreadResult{ThreadID: c.ThreadID, Title: c.Title}, e.failWith
+}
+
 func (e *fakeEngine) ThreadFork(_ context.Context, c turns.Fork) (turns.ForkResult, error) {
 	e.note("ThreadFork %s %s %s", c.ThreadID, c.AfterTurnID, c.NewThreadID)
 	return turns.ForkResult{}, &turns.UnsupportedError{Agent: "echo", What: "cannot fork a conversation"}

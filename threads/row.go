@@ -70,7 +70,7 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
 		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
 		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
-		int64(t.Level), t.RootThreadID, spent, ledger.Flag(t.TitleGiven),
+		int64(t.Level), t.RootThreadID, spent, ledger.Flag(t.TitleBy == ByClient),
 	}, nil
 }
 
@@ -90,7 +90,10 @@ func Read(v ledger.Values) (*Thread, error) {
 		AgentSessionID: v.Text(8), Parent: ParentOf(v.Text(9), v.Text(10)), Reason: v.Text(11),
 		StartedAt: notify.TimeFromMilli(v.Int(12)), ClosedAt: notify.TimeFromMilli(v.Int(13)),
 		UpdatedSeq: v.Int(14), LatestSeq: v.Int(15), LatestThreadSeq: v.Int(16), Held: v.Int(18) != 0,
-		Level: int(v.Int(19)), RootThreadID: v.Text(20), TitleGiven: v.Int(22) != 0,
+		Level: int(v.Int(19)), RootThreadID: v.Text(20),
+	}
+	if v.Int(22) != 0 {
+		t.TitleBy = ByClient
 	}
 	if forked := v.Blob(17); forked != nil {
 		if err := json.Unmarshal(forked, &t.ForkedFrom); err != nil {

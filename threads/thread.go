@@ -44,6 +44,20 @@ type ForkedFrom struct {
 	TurnID   string `json:"turn_id,omitzero"`
 }
 
+// TitleBy says who gave a title, as far as it matters: "" is the agent, or nobody.
+type TitleBy string
+
+// ByClient is a title that a client gave, in thread/start or thread/rename.
+const ByClient TitleBy = "client"
+
+// byOf returns who has given the title of a thread that a client has set to this one.
+func byOf(title string) TitleBy {
+	if title == "" {
+		return ""
+	}
+	return ByClient
+}
+
 // Thread is the row of a thread and what reads return: the fold of the
 // thread's events. LatestSeq and LatestThreadSeq are those of its newest
 // event of any kind.
@@ -53,6 +67,7 @@ type Thread struct {
 	State           State          `json:"state"`
 	Agent           string         `json:"agent"`
 	Title           string         `json:"title,omitzero"`
+	TitleBy         TitleBy        `json:"title_by,omitzero"` // ByClient: no agent replaces Title
 	Cwd             string         `json:"cwd,omitzero"`
 	Metadata        jsontext.Value `json:"metadata,omitzero"`
 	Config          jsontext.Value `json:"config,omitzero"`
@@ -70,7 +85,6 @@ type Thread struct {
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
 	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
-	TitleGiven      bool           `json:"-"` // Title is of thread/started, and no agent replaces it
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
@@ -97,10 +111,13 @@ type Changed struct {
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
-// State is closing or "". Title is one of the agent.
+// State is closing or "". Title is one of the agent, unless TitleBy is ByClient: then a
+// client has given it, and without a Title it has given the title back.
 type Updated struct {
 	Type           string         `json:"type"`
 	Title          string         `json:"title,omitzero"`
+	TitleBy        TitleBy        `json:"title_by,omitzero"`
+	Cwd            string         `json:"cwd,omitzero"`
 	Config         jsontext.Value `json:"config,omitzero"`
 	AgentSessionID string         `json:"agent_session_id,omitzero"`
 	Metadata       jsontext.Value `json:"metadata,omitzero"`
@@ -120,7 +137,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 			next = *prev
 		} else {
 			next = Thread{
-				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title, TitleGiven: b.Title != "",
+				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title, TitleBy: byOf(b.Title),
 				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, Level: b.Level, RootThreadID: b.RootThreadID, ForkedFrom: b.ForkedFrom,
 				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
 			}
@@ -134,8 +151,14 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 			return nil
 		}
 		next = *prev
-		if b.Title != "" {
-			next.Title, next.TitleGiven = b.Title, false
+		switch {
+		case b.TitleBy == ByClient:
+			next.Title, next.TitleBy = b.Title, byOf(b.Title)
+		case b.Title != "":
+			next.Title, next.TitleBy = b.Title, ""
+		}
+		if b.Cwd != "" {
+			next.Cwd = b.Cwd
 		}
 		if b.Config != nil {
 			next.Config = b.Config

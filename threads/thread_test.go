@@ -68,12 +68,12 @@ func TestATitleIsGivenUntilTheAgentHasSetOne(t *testing.T) {
 		row := Apply(nil, notify.Header{ThreadID: "a", Seq: 1}, &Changed{Type: "started", State: Running, Title: title})
 		row = Apply(row, notify.Header{ThreadID: "a", Seq: 2}, &Updated{Type: "updated", AgentSessionID: "s"})
 		row = Apply(row, notify.Header{ThreadID: "a", Seq: 3}, &Changed{Type: "paused", State: Paused, Title: "fix b"})
-		if row.Title != title || row.TitleGiven != want {
+		if row.Title != title || (row.TitleBy == ByClient) != want {
 			t.Errorf("started with %q: %+v", title, row)
 		}
 		// As servers did once: the log says that this is the title.
 		row = Apply(row, notify.Header{ThreadID: "a", Seq: 4}, &Updated{Type: "updated", Title: "told"})
-		if row.Title != "told" || row.TitleGiven {
+		if row.Title != "told" || row.TitleBy != "" {
 			t.Errorf("started with %q, and told another: %+v", title, row)
 		}
 	}

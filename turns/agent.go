@@ -47,6 +47,11 @@ type AgentInfo struct {
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"` // open in a process
 	LastError string `json:"last_error,omitzero"`
+	// Directory is where a thread without a cwd works; "" where the server knows none.
+	// DirectoryGiven says that the agent's configuration says so, else it is where the
+	// server was started.
+	Directory      string `json:"directory,omitzero"`
+	DirectoryGiven bool   `json:"directory_given,omitzero"`
 }
 
 // Kinds of agents that the engine treats in ways of their own.

@@ -266,20 +266,40 @@ type PauseResult struct {
 	Seq     int64       `json:"seq"`
 }
 
-// Configure changes settings of a thread by name. Its agent defines them: mode,
-// model and others. Config has those to change.
+// RenameThread gives a thread a title that no agent replaces. An empty one gives it
+// back: the agent names the thread again.
+type RenameThread struct {
+	ThreadID string
+	Title    string
+	By       By // who asks; "" = ByClient
+	Key      *ledger.Key
+}
+
+// RenameThreadResult answers thread/rename. Title is the thread's.
+type RenameThreadResult struct {
+	ThreadID string          `json:"thread_id"`
+	Title    string          `json:"title,omitzero"`
+	TitleBy  threads.TitleBy `json:"title_by,omitzero"`
+	Seq      int64           `json:"seq"`
+}
+
+// Configure changes settings of a thread by name, and where its agent works. The agent
+// defines the settings: mode, model and others. Config has those to change; Cwd "" leaves
+// the directory as it is.
 type Configure struct {
 	ThreadID string                    `json:"thread_id"`
-	Config   map[string]jsontext.Value `json:"config"`
+	Config   map[string]jsontext.Value `json:"config,omitzero"`
+	Cwd      string                    `json:"cwd,omitzero"`
 	By       By                        `json:"-"` // who asks; "" = ByClient
 	Key      *ledger.Key               `json:"-"`
 }
 
 // ConfigureResult answers thread/configure. Config is all settings of the
-// thread, as the log has them.
+// thread, as the log has them, and Cwd its directory.
 type ConfigureResult struct {
 	ThreadID string         `json:"thread_id"`
 	Config   jsontext.Value `json:"config,omitzero"`
+	Cwd      string         `json:"cwd,omitzero"`
 	Seq      int64          `json:"seq"`
 }
 

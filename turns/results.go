@@ -32,6 +32,9 @@ func (r *InterruptResult) SetSeq(seq int64) { r.Seq = seq }
 func (r *PauseResult) SetSeq(seq int64) { r.Seq = seq }
 
 // SetSeq sets the seq of the response.
+func (r *RenameThreadResult) SetSeq(seq int64) { r.Seq = seq }
+
+// SetSeq sets the seq of the response.
 func (r *RenewResult) SetSeq(seq int64) { r.Seq = seq }
 
 // SetSeq sets the seq of the response.

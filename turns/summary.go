@@ -13,6 +13,7 @@ import (
 // one line, cut.
 type Summary struct {
 	Title        string        `json:"title"`
+	Named        bool          `json:"-"` // Title is the thread's, not its first prompt
 	Status       SummaryStatus `json:"status"`
 	Since        notify.Time   `json:"since"`            // since when it has this status
 	TurnID       string        `json:"turn_id,omitzero"` // the active turn, else the newest one that ended
@@ -22,9 +23,10 @@ type Summary struct {
 	Reviews      int           `json:"reviews,omitzero"` // turns whose end waits for a review
 	Doing        *Doing        `json:"doing,omitzero"`
 	Progress     string        `json:"progress,omitzero"` // what the active turn says that it does
-	Text         string        `json:"text"`              // the last live text of the agent
+	Text         string        `json:"text"`              // what the thread does now
 	Children     ChildCounts   `json:"children"`
 	Spent        *Spent        `json:"spent,omitzero"`
+	Changed      *items.Lines  `json:"changed,omitzero"`     // by the thread's own changes of files
 	Error        *Failure      `json:"error,omitzero"`       // of the newest turn that ended, if that failed
 	Interrupted  bool          `json:"interrupted,omitzero"` // the newest turn that ended was interrupted
 	Reason       string        `json:"reason,omitzero"`      // why it was, as far as is known
@@ -109,7 +111,7 @@ const (
 type SummaryQuery struct {
 	threads.Query
 	// Known returns the summary of a thread as of this latest_seq, or an older one, in
-	// which only the title is used; nil = none.
+	// which only a title is used that is the first prompt; nil = none.
 	Known func(threadID string) (s *Summary, latestSeq int64)
 	// Consumer is whose cursors say what was seen; "" = nobody's.
 	Consumer string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +25,8 @@ const (
 	ReasonRange    = "out_of_range"
 	ReasonNotOwn   = "not_own"   // the thread is no child thread of the parent
 	ReasonNotChild = "not_child" // the turn is no child turn
+
+	ReasonNoDirectory = "no_directory" // the server's machine has no such directory
 )
 
 // Invalid returns an InvalidError; format and args make its Text.
@@ -253,9 +256,23 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 }
 
 // Check checks what needs no thread. The error is an *InvalidError.
+func (c RenameThread) Check() error {
+	if c.Title != "" && strings.TrimSpace(c.Title) == "" {
+		return Invalid("title", ReasonInvalid, "is blank; an empty one gives the title back to the agent")
+	}
+	return CheckText("title", c.Title)
+}
+
+// Check checks what needs no thread. The error is an *InvalidError.
 func (c Configure) Check() error {
-	if len(c.Config) == 0 {
-		return Invalid("config", ReasonRequired, "name at least one setting")
+	if len(c.Config) == 0 && c.Cwd == "" {
+		return Invalid("config", ReasonRequired, "name at least one setting, or a cwd")
+	}
+	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
+		return Invalid("cwd", ReasonInvalid, "must be an absolute path")
+	}
+	if err := CheckText("cwd", c.Cwd); err != nil {
+		return err
 	}
 	n := 0
 	for name, v := range c.Config {

@@ -57,6 +57,7 @@ func (a *Agent) Info() turns.AgentInfo {
 	info := turns.AgentInfo{
 		Name: a.name, Kind: Kind, State: turns.AgentIdle,
 		Version: p.known.version, Protocol: p.known.protocol, Capabilities: p.known.turns(), LastError: p.lastErr,
+		DirectoryGiven: a.cfg.Cwd != "",
 	}
 	starting := false
 	for _, pr := range p.procs {

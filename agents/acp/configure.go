@@ -211,7 +211,7 @@ func ordered(set map[string]jsontext.Value) []setting {
 // session if necessary: if the agent no longer takes how the thread is configured,
 // with what a client sets in place of that; nil = nothing.
 func (a *Agent) reach(ctx context.Context, t turns.AgentThread, instead []setting) (*session, error) {
-	if s := a.live(t.ThreadID, t.SessionID); s != nil {
+	if s := a.live(t.ThreadID, t.SessionID, t.Cwd); s != nil {
 		return s, nil
 	}
 	locked, err := a.lock(ctx, t.ThreadID)
@@ -219,9 +219,10 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread, instead []settin
 		return nil, err
 	}
 	defer a.unlock(t.ThreadID, locked)
-	if s := a.live(t.ThreadID, t.SessionID); s != nil {
+	if s := a.live(t.ThreadID, t.SessionID, t.Cwd); s != nil {
 		return s, nil
 	}
+	a.leaveDirectory(ctx, locked, t.Cwd)
 	o, err := a.open(ctx, t, nil, nil)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Kind == ProblemSetting && len(instead) > 0 {
 		o, err = a.open(ctx, t, nil, instead)

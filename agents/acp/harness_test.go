@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -125,6 +126,7 @@ type testThread struct {
 	r         *rig
 	id        string
 	sessionID string
+	cwd       string
 	config    []byte
 	turns     int
 }
@@ -146,6 +148,7 @@ func (th *testThread) with(ctx context.Context, sink *agenttest.Sink, p turns.Pr
 	th.turns++
 	p.ThreadID, p.TurnID, p.Attempt = th.id, fmt.Sprintf("turn_%s_%d", th.id, th.turns), 1
 	p.SessionID, p.Config = th.sessionID, th.config
+	p.Cwd = cmp.Or(p.Cwd, th.cwd)
 	out := sink.Run(ctx, th.r.Agent, p, text)
 	for _, set := range sink.Thread() {
 		if set.AgentSessionID != "" {

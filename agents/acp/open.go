@@ -311,10 +311,13 @@ func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.Agen
 func (a *Agent) closeSession(s *session) {
 	s.abandon()
 	if s.pr.says.closes {
-		_, _ = s.pr.peer.start(methodClose, struct { // the answer does not matter: the session is abandoned
-			SessionID string `json:"sessionId"`
-		}{s.id}, func(jsontext.Value, error) {})
+		_, _ = s.pr.peer.start(methodClose, closeParams{s.id}, func(jsontext.Value, error) {}) // the answer does not matter: the session is abandoned
 	}
+}
+
+// closeParams are the params of session/close.
+type closeParams struct {
+	SessionID string `json:"sessionId"`
 }
 
 // Directory implements turns.Local.

@@ -191,7 +191,7 @@ func TestQuestionThatIsNotTakenIsAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := bad(t, "")
 			r.thread("t").run("say x")
-			s := r.live("t", "")
+			s := r.live("t", "", "")
 			defer r.pool.leave(s.pr)
 			s.mu.Lock()
 			change(s)

@@ -75,19 +75,43 @@ func (a *Agent) dropSessions(pr *proc) {
 	}
 }
 
-// live returns the thread's open session if it has this id ("" = any) and its
-// process accepts new work. It enters the process.
-func (a *Agent) live(threadID, sessionID string) *session {
+// live returns the thread's open session if it has this id ("" = any), works in the
+// directory of this cwd, and its process accepts new work. It enters the process.
+func (a *Agent) live(threadID, sessionID, cwd string) *session {
+	dir, _ := a.Directory(cwd)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.threads[threadID]
-	if t == nil || t.session == nil || !t.session.alive() || (sessionID != "" && t.session.id != sessionID) {
+	if t == nil || t.session == nil || !t.session.alive() || (sessionID != "" && t.session.id != sessionID) || t.session.elsewhere(dir) {
 		return nil
 	}
 	if !a.pool.enterSame(t.session.pr) {
 		return nil
 	}
 	return t.session
+}
+
+// elsewhere reports whether the session works in another directory than this one, "" =
+// it is not known which.
+func (s *session) elsewhere(dir string) bool { return dir != "" && dir != s.cwd }
+
+// leaveDirectory closes the session of a thread whose directory is another one now, so
+// that it can be opened again there. The caller holds the slot. It waits for the agent's
+// answer: the agent must not close what is opened next under the same id.
+func (a *Agent) leaveDirectory(ctx context.Context, t *thread, cwd string) {
+	dir, _ := a.Directory(cwd)
+	a.mu.Lock()
+	s := t.session
+	if s == nil || !s.alive() || !s.elsewhere(dir) {
+		a.mu.Unlock()
+		return
+	}
+	t.session = nil
+	a.mu.Unlock()
+	s.abandon()
+	if s.pr.says.closes {
+		_, _ = s.pr.peer.call(ctx, methodClose, closeParams{s.id}, a.cfg.StartTimeout, nil) // whatever it says: the session is abandoned
+	}
 }
 
 // keep makes s the thread's session and closes the one before.
@@ -156,13 +180,14 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 // necessary. resent says that the prompt is sent for the second time. resend is
 // the result of session.prompt.
 func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, resent bool) (out turns.Outcome, resend bool) {
-	s := a.live(p.ThreadID, p.SessionID)
+	s := a.live(p.ThreadID, p.SessionID, p.Cwd)
 	var (
 		first []block
 		err   error
 	)
 	switch {
 	case s == nil:
+		a.leaveDirectory(ctx, t, p.Cwd)
 		s, first, err = a.openFor(ctx, p)
 	case s.lost != "" && goesOn(p):
 		a.pool.leave(s.pr)

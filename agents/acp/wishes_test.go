@@ -24,7 +24,7 @@ func (th *testThread) configured(set map[string]string) {
 	for name, value := range set {
 		raw[name] = items.Raw(value)
 	}
-	is, err := th.r.Configure(th.r.t.Context(), turns.AgentThread{ThreadID: th.id, SessionID: th.sessionID, Config: th.config}, raw)
+	is, err := th.r.Configure(th.r.t.Context(), turns.AgentThread{ThreadID: th.id, Cwd: th.cwd, SessionID: th.sessionID, Config: th.config}, raw)
 	if err != nil {
 		th.r.t.Fatal(err)
 	}

@@ -84,7 +84,9 @@ func New(name string, cfg Config) (*Agent, error) {
 }
 
 // Info describes the agent.
-func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
+func (a *Agent) Info() turns.AgentInfo {
+	return turns.AgentInfo{Name: a.name, Kind: Kind, DirectoryGiven: a.cfg.Cwd != ""}
+}
 
 // Directory implements turns.Local.
 func (a *Agent) Directory(cwd string) (string, error) { return process.Directory(cwd, a.cfg.Cwd) }

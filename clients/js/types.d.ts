@@ -440,6 +440,8 @@ export type HolonStatusResult = {
     processes: number;
     sessions: number;
     last_error?: string;
+    directory?: string;
+    directory_given?: boolean;
   }[];
 };
 
@@ -541,6 +543,8 @@ export type AgentListResult = {
     processes: number;
     sessions: number;
     last_error?: string;
+    directory?: string;
+    directory_given?: boolean;
   }[];
   latest_seq: number;
 };
@@ -613,10 +617,11 @@ export type ThreadCloseResult = {
   seq: number;
 };
 
-/** Changes settings of a thread's agent by name: mode, model and others. */
+/** Changes settings of a thread's agent by name: mode, model and others; and the directory in which it works. */
 export interface ThreadConfigureParams {
   thread_id: string;
-  config: { [member: string]: unknown };
+  config?: { [member: string]: unknown } | null;
+  cwd?: string | null;
   idempotency_key?: string | null;
   _meta?: unknown;
   extended_context?: unknown;
@@ -624,6 +629,22 @@ export interface ThreadConfigureParams {
 export type ThreadConfigureResult = {
   thread_id: string;
   config?: unknown;
+  cwd?: string;
+  seq: number;
+};
+
+/** Gives a thread a title that its agent does not replace. An empty one gives it back: the agent names the thread again. */
+export interface ThreadRenameParams {
+  thread_id: string;
+  title: string;
+  idempotency_key?: string | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type ThreadRenameResult = {
+  thread_id: string;
+  title?: string;
+  title_by?: Open<"client">;
   seq: number;
 };
 
@@ -656,6 +677,9 @@ export interface ThreadListParams {
   thread_ids?: string[] | null;
   within_thread_ids?: string[] | null;
   view?: Open<"summary"> | null;
+  status?: Array<Open<"needs_you" | "working" | "failed" | "done" | "closed">> | null;
+  text?: string | null;
+  counts?: boolean | null;
   limit?: number | null;
   cursor?: string | null;
   order?: Open<"asc" | "desc"> | null;
@@ -669,6 +693,7 @@ export type ThreadListResult = {
     state: Open<"running" | "paused" | "closing" | "closed">;
     agent: string;
     title?: string;
+    title_by?: Open<"client">;
     cwd?: string;
     metadata?: unknown;
     config?: unknown;
@@ -730,6 +755,10 @@ export type ThreadListResult = {
           amount: number;
           currency: string;
         };
+      };
+      changed?: {
+        added: number;
+        removed: number;
       };
       error?: {
         kind: string;
@@ -752,6 +781,15 @@ export type ThreadListResult = {
       pending: number;
     };
   }[];
+  counts?: {
+    needs_you: number;
+    working: number;
+    failed: number;
+    done: number;
+    closed: number;
+    waiting_since?: string;
+    at_least?: boolean;
+  };
   next_cursor?: string;
   latest_seq: number;
 };
@@ -771,6 +809,7 @@ export type ThreadReadResult = {
     state: Open<"running" | "paused" | "closing" | "closed">;
     agent: string;
     title?: string;
+    title_by?: Open<"client">;
     cwd?: string;
     metadata?: unknown;
     config?: unknown;
@@ -832,6 +871,10 @@ export type ThreadReadResult = {
           amount: number;
           currency: string;
         };
+      };
+      changed?: {
+        added: number;
+        removed: number;
       };
       error?: {
         kind: string;
@@ -3708,6 +3751,8 @@ export interface ThreadUpdatedEvent {
   timestamp: string;
   type: string;
   title?: string;
+  title_by?: Open<"client">;
+  cwd?: string;
   config?: unknown;
   agent_session_id?: string;
   metadata?: unknown;
@@ -4862,6 +4907,7 @@ export interface Methods {
   "thread/resume": { params: ThreadResumeParams; result: ThreadResumeResult };
   "thread/close": { params: ThreadCloseParams; result: ThreadCloseResult };
   "thread/configure": { params: ThreadConfigureParams; result: ThreadConfigureResult };
+  "thread/rename": { params: ThreadRenameParams; result: ThreadRenameResult };
   "thread/fork": { params: ThreadForkParams; result: ThreadForkResult };
   "thread/list": { params: ThreadListParams; result: ThreadListResult };
   "thread/read": { params: ThreadReadParams; result: ThreadReadResult };

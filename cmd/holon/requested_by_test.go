@@ -45,6 +45,7 @@ func tokenCases() []tokenCase {
 		{"thread/pause", `{"thread_id":"a"}`, "thread/paused"},
 		{"thread/resume", `{"thread_id":"a"}`, "thread/resumed"},
 		{"thread/configure", `{"thread_id":"g","config":{"mode":"{mode}"}}`, "thread/updated"},
+		{"thread/rename", `{"thread_id":"g","title":"x"}`, "thread/updated"},
 		{"thread/fork", `{"thread_id":"g","new_thread_id":"forked"}`, "thread/started"},
 
 		{"turn/start", start("a", "/sleep 600000", ""), "turn/started"},

@@ -97,6 +97,9 @@ durable log, which any number of clients follow live and resume by cursor.
 		newTurnsCommand(g),
 		newItemsCommand(g),
 	)
+	for _, v := range verbs {
+		add(groupWork, v.command(g))
+	}
 	add(groupServer,
 		newServeCommand(g),
 		newStopCommand(g),

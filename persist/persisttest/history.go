@@ -57,6 +57,13 @@ func (m *model) unit(r *rapid.T) {
 		}
 	}
 	k := m.known(r)
+	if pick(r, 10, "renamed") == 0 {
+		k.Add(notify.ThreadUpdated, "", "", rapid.SampledFrom([]*threads.Updated{
+			{Type: "updated", Title: "given", TitleBy: threads.ByClient}, {Type: "updated", TitleBy: threads.ByClient},
+			{Type: "updated", Title: "told"}, {Type: "updated", Cwd: "/elsewhere"},
+		}).Draw(r, "how"))
+		m.commit(k, k.Unit())
+	}
 	var key *ledger.Key
 	if pick(r, 4, "keyed") == 0 {
 		if key = m.key(r); m.stored(key.Key) != nil {

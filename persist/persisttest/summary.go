@@ -144,7 +144,10 @@ func summaries(t *testing.T, h Harness) {
 		want.TurnID, want.Since, want.Interrupted, want.Reason, want.StopReason = "turn_e", m.turn("turn_e").CompletedAt, false, "", "re fusal"
 	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
-	step("another title", func(notify.Time) { want.Title = "New title" })
+	prompt := want.Title
+	step("another title", func(notify.Time) { want.Title, want.Named = "New title", true })
+	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", TitleBy: threads.ByClient})
+	step("a title that was given back", func(notify.Time) { want.Title, want.Named = prompt, false })
 	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
 	step("a closed thread", func(now notify.Time) { want.Status, want.Since = turns.SummaryClosed, now })
 	if _, err := h.Store.Prune(context.Background(), 1<<40); err != nil {

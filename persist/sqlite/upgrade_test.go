@@ -245,7 +245,7 @@ func titles(t *testing.T, s *Store, want map[string]titled) {
 	t.Helper()
 	for thread, want := range want {
 		got, err := s.view.ReadThread(context.Background(), thread, 0)
-		if err != nil || got.Thread == nil || got.Thread.Title != want.title || got.Thread.TitleGiven != want.given {
+		if err != nil || got.Thread == nil || got.Thread.Title != want.title || (got.Thread.TitleBy == threads.ByClient) != want.given {
 			t.Errorf("%s is %+v, %v, want %+v", thread, got.Thread, err, want)
 		}
 	}

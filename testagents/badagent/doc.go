@@ -14,6 +14,7 @@
 //	state=FILE     keep sessions in FILE for the next process
 //	forget         ignore the sessions of earlier processes: session/load, resume
 //	               and fork answer -32002 "session not found"
+//	by-cwd         session/load, resume and fork find a session only with the cwd it has
 //	steering       offer _session/steering (injected, or promptRequired when idle)
 //	steering=X     offer it, and answer failed, error (a JSON-RPC error), hang
 //	               (never), or end (the prompt ends before the answer

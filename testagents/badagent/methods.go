@@ -292,6 +292,9 @@ func (a *agent) openSession(how string, p params) (any, *rpcError) {
 		return nil, &rpcError{Code: codeInternal, Message: "this agent has one session"}
 	}
 	s := a.known(p.SessionID)
+	if s != nil && s.Cwd != p.Cwd && a.on("by-cwd") {
+		s = nil
+	}
 	if how != "new" && s == nil {
 		a.mu.Unlock()
 		return nil, notFound(p.SessionID)
