@@ -229,7 +229,7 @@ func printActive(ctx context.Context, con *console, c *client.Client) error {
 		if t.ProgressMessage != "" {
 			doing += ": " + t.ProgressMessage
 		}
-		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
+		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.StartedAt, t.FirstStartedAt), t.CompletedAt))
 	}
 	if _, err := fmt.Fprintln(con.out); err != nil {
 		return err

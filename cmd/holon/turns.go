@@ -75,8 +75,8 @@ var turnListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t turnRow
 		err := json.Unmarshal(raw, &t)
-		// The time is the sum of all attempts.
-		started := cmp.Or(t.FirstStartedAt, t.StartedAt)
+		// Of the current attempt, as in all lists: those before may be of another day.
+		started := cmp.Or(t.StartedAt, t.FirstStartedAt)
 		return []string{
 			t.ID, t.ThreadID, t.doing(), t.attempts(), when(cmp.Or(started, t.QueuedAt)), took(started, t.CompletedAt), t.why(),
 		}, err
