@@ -228,7 +228,7 @@ func (o *opening) printCode(c *caller, at string) error {
 		}
 	}
 	if len(o.limitedTo) > 0 {
-		ids, err := each(o.limitedTo, c.finder().telling().thread)
+		ids, err := each(o.limitedTo, c.finder().telling().ender().thread)
 		if err != nil {
 			return err
 		}

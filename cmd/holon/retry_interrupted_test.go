@@ -28,7 +28,7 @@ func TestWhatARestartEndedIsCountedRetriedAndDismissed(t *testing.T) {
 	if r.code != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	contains(t, r.out, first+` of one "work": attempt 2, active`, second+` of two "other": attempt 2, active`)
+	contains(t, r.out, short(first)+` of one "work": attempt 2, active`, short(second)+` of two "other": attempt 2, active`)
 	nothing("after they were retried")
 	if out := s.want("retry", "--interrupted"); out != "No turn that a restart cut off is left to retry or dismiss.\n" {
 		t.Errorf("again: %s", out)

@@ -67,7 +67,7 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 			}
 			defer c.close()
 			if len(limitedTo) > 0 {
-				if params["limited_to"], err = each(limitedTo, c.finder().telling().thread); err != nil {
+				if params["limited_to"], err = each(limitedTo, c.finder().telling().ender().thread); err != nil {
 					return err
 				}
 			}
