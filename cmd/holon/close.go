@@ -60,7 +60,7 @@ thread is doing, and asks before it closes it.
 				return err
 			}
 			if r.State == threads.Closing {
-				c.note("Its turn is stopping. The end shows: holon attach %s", c.finder().nameOf(s.thread))
+				c.note("Its turn is stopping. The end shows: holon attach %s", nameOf(c.finder(), s.thread))
 			}
 			return nil
 		}),

@@ -82,7 +82,7 @@ says what the turn is doing, and asks before it stops it.
 				return err
 			}
 			if r.State != string(turns.Interrupted) {
-				c.note("The agent is stopping. Its end shows: holon attach %s", c.finder().nameOf(s.thread))
+				c.note("The agent is stopping. Its end shows: holon attach %s", nameOf(c.finder(), s.thread))
 			}
 			return nil
 		}),

@@ -225,7 +225,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		switch {
 		case err == nil && f.ends && read.Thread.Level > 0:
 			// An agent may have chosen the id after the title that is meant.
-			switch titled, err := f.titledLike(name); {
+			switch titled, err := titledLike(f, name); {
 			case err != nil:
 				return itself, err
 			case len(titled) > 0:
@@ -256,7 +256,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 	}
 	found, all, looked, err := f.candidates(name, kinds)
 	if err == nil && len(found) == 0 && f.ends {
-		if err := f.chosenByAgents(name, all); err != nil {
+		if err := chosenByAgents(f, name, all); err != nil {
 			return itself, err
 		}
 	}
@@ -267,7 +267,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		return itself, nil
 	case len(found) == 1:
 		if f.tell {
-			f.say(name, found[0])
+			sayName(f, name, found[0])
 		}
 		return found[0], nil
 	case len(found) > 1:

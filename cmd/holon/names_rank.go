@@ -79,7 +79,7 @@ func (f finder) given(all []named, name string) (list []named, err error) {
 		case n.level == 0:
 			list = append(list, n)
 		case f.ends && len(beginning([]named{n}, name, named.name)) > 0:
-			renamed, err := f.renamed(n)
+			renamed, err := renamed(f, n)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +93,7 @@ func (f finder) given(all []named, name string) (list []named, err error) {
 
 // renamed reports whether a client has given a thread its title after its start. What the
 // log does not say any more was not.
-func (f finder) renamed(n named) (bool, error) {
+func renamed(f finder, n named) (bool, error) {
 	var first struct {
 		Events []struct {
 			Params threads.Thread `json:"params"`
@@ -129,7 +129,7 @@ func (f finder) nearby(name string, kinds []*nameKind) string {
 }
 
 // titledLike are the threads whose titles, given by clients, are this name.
-func (f finder) titledLike(name string) ([]named, error) {
+func titledLike(f finder, name string) ([]named, error) {
 	rows, _, err := f.rows(&threadNames, name, cmp.Or(f.most, maxNamed))
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (f finder) titledLike(name string) ([]named, error) {
 
 // chosenByAgents is the error for a name that stands for something only because agents have
 // chosen it; nil if it does not.
-func (f finder) chosenByAgents(name string, all []named) error {
+func chosenByAgents(f finder, name string, all []named) error {
 	f.ends = false
 	found, err := f.ranked(all, name)
 	if err != nil || len(found) == 0 {
@@ -268,8 +268,8 @@ func (n named) shown(con *console) string {
 	return text
 }
 
-// say says what a name stands for, if that says more than the name.
-func (f finder) say(name string, n named) {
+// sayName says what a name stands for, if that says more than the name.
+func sayName(f finder, name string, n named) {
 	name = timeline.OneLine(name)
 	is := n.shown(f.console)
 	if name == shownID(f.console, n.id) {
@@ -283,7 +283,7 @@ func (f finder) say(name string, n named) {
 // nameOf is how a person can name a thread to the next command: by its title, if a client
 // gave it and it stands for nothing else, and if no shell reads more in it; else by the
 // ending of its id.
-func (f finder) nameOf(t threads.Thread) string {
+func nameOf(f finder, t threads.Thread) string {
 	ending := shownID(f.console, t.ThreadID)
 	plain := t.Title != "" && timeline.OneLine(t.Title) == t.Title && !strings.ContainsAny(t.Title, "$`\\\"!")
 	if f.long || !plain || t.Level > 0 || t.TitleBy != threads.ByClient {
@@ -299,8 +299,8 @@ func (f finder) nameOf(t threads.Thread) string {
 	return ending
 }
 
-// read reads a thread for its name. One that the server does not show has none but its id.
-func (f finder) read(id string) (t threads.Thread, err error) {
+// readForName reads a thread for its name. One that the server does not show has none but its id.
+func readForName(f finder, id string) (t threads.Thread, err error) {
 	var read struct {
 		Thread threads.Thread `json:"thread"`
 	}

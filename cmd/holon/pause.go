@@ -105,7 +105,7 @@ func (k *control) changeThread(method, name string, flags *changeFlags, undo str
 		s.turn = active[0]
 		c.note("Its active turn goes on: %s", s.does())
 	}
-	c.note("End the pause with: %s %s", undo, c.finder().nameOf(s.thread))
+	c.note("End the pause with: %s %s", undo, nameOf(c.finder(), s.thread))
 	return nil
 }
 

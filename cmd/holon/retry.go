@@ -59,7 +59,7 @@ them, and asks. A turn that is refused is named, and the others are retried.
 			if err := c.printText(retried(s, r), nil); err != nil {
 				return err
 			}
-			c.note("See it with: holon attach %s --after %d", c.finder().nameOf(s.thread), max(0, r.Seq-1))
+			c.note("See it with: holon attach %s --after %d", nameOf(c.finder(), s.thread), max(0, r.Seq-1))
 			return nil
 		}),
 	}

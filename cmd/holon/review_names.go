@@ -17,7 +17,7 @@ func (f finder) reviewed(name string) (string, error) {
 	if f.exact || wholeID(turnNames.prefix, name) {
 		return f.turn(name)
 	}
-	waiting, err := f.waiting()
+	waiting, err := waitingForReview(f)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func (f finder) reviewed(name string) (string, error) {
 			waiting = slices.DeleteFunc(waiting, func(n named) bool { return !strings.Contains(strings.ToLower(n.title), part) })
 		}
 		if err == nil && len(waiting) == 0 {
-			return f.noneWaits(name, thread)
+			return noneWaits(f, name, thread)
 		}
 	}
 	switch len(waiting) {
@@ -49,7 +49,7 @@ func (f finder) reviewed(name string) (string, error) {
 		return f.turn(name)
 	case 1:
 		if f.tell {
-			f.say(name, waiting[0])
+			sayName(f, name, waiting[0])
 		}
 		return waiting[0].id, nil
 	}
@@ -58,7 +58,7 @@ func (f finder) reviewed(name string) (string, error) {
 
 // noneWaits is for a thread in which no turn waits for a verdict: its newest turn can be
 // looked at, and gets no verdict.
-func (f finder) noneWaits(name string, thread named) (string, error) {
+func noneWaits(f finder, name string, thread named) (string, error) {
 	if !f.ends {
 		var last []named
 		found, err := turnListing.fetch(f.ctx, f.client, map[string]any{"thread_id": thread.id}, 1)
@@ -79,8 +79,8 @@ func (f finder) noneWaits(name string, thread named) (string, error) {
 	return "", &hintedError{fmt.Errorf("no turn of %s waits for a verdict", inQuotes(name)), "holon review lists those that do."}
 }
 
-// waiting are the turns that wait for a verdict, each with what the list says of it.
-func (f finder) waiting() (rows []named, err error) {
+// waitingForReview are the turns that wait for a verdict, each with what the list says of it.
+func waitingForReview(f finder) (rows []named, err error) {
 	found, err := reviewListing.fetch(f.ctx, f.client, map[string]any{"review": "pending"}, maxNamed)
 	if err != nil {
 		return nil, err

@@ -30,11 +30,11 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 			state += fmt.Sprintf(" at position %d", s.Position)
 		}
 		find := g.finder(cmd, c)
-		thread, err := find.read(s.ThreadID)
+		thread, err := readForName(find, s.ThreadID)
 		if err != nil {
 			return err
 		}
-		turn, name := shownID(&g.console, s.TurnID), find.nameOf(thread)
+		turn, name := shownID(&g.console, s.TurnID), nameOf(find, thread)
 		in := subject{con: &g.console, thread: thread}.String()
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", turn, state, in); err != nil {
 			return err

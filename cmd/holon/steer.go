@@ -63,7 +63,7 @@ for it; the turn continues.
 			if err := c.printText(s.String()+": "+how+"\n", nil); err != nil {
 				return err
 			}
-			c.note("See it with: holon attach %s", c.finder().nameOf(s.thread))
+			c.note("See it with: holon attach %s", nameOf(c.finder(), s.thread))
 			return nil
 		}),
 	}

@@ -7,16 +7,16 @@ const maxTitles = 10_000
 const titleWidth = 40
 
 // id is an id as people are shown it.
-func (r *Renderer) id(id string) string {
-	if r.options.Short != nil {
-		id = r.options.Short(id)
+func (o Options) id(id string) string {
+	if o.Short != nil {
+		id = o.Short(id)
 	}
 	return OneLine(id)
 }
 
 // threadName is the name of a thread in headings: its short id and its title.
 func (r *Renderer) threadName(id string) string {
-	name := r.id(id)
+	name := r.options.id(id)
 	title, known := r.titles[id]
 	if !known && r.options.Title != nil {
 		title = r.options.Title(id)
