@@ -124,7 +124,10 @@ func (e *familyEngine) Await(_ context.Context, c turns.Await, caller string) (t
 }
 
 func (e *familyEngine) Agents() []turns.AgentInfo {
-	return []turns.AgentInfo{{Name: "a", State: turns.AgentFailed, LastError: "said by stranger", Directory: "/repo/stranger", DirectoryGiven: true}}
+	return []turns.AgentInfo{
+		{Name: "a", State: turns.AgentFailed, LastError: "said by stranger", Directory: "/repo/stranger", DirectoryGiven: true},
+		{Name: "mine", Kind: turns.KindMailbox},
+	}
 }
 
 func (e *familyEngine) Ack(_ context.Context, c inbox.Ack) (inbox.AckResult, error) {

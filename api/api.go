@@ -68,6 +68,7 @@ type API struct {
 	status    statusCache
 	parents   parents
 	summaries summaryCache
+	titles    titles
 	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }

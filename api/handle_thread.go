@@ -192,14 +192,23 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 		IDs: p.ThreadIDs, State: p.State, Agent: p.Agent, Within: h.api.members(ctx, p.Within), Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 	}
 	if p.View == ViewSummary {
-		return h.listSummaries(ctx, q)
+		return h.listSummaries(ctx, turns.SummaryQuery{
+			Query: q, Statuses: p.Status, Matches: h.matching(p.Text), Counts: p.Counts, Uncounted: h.mailboxes(p.Counts),
+		})
 	}
 	l, err := h.api.Reader.ListThreads(ctx, q)
 	if err != nil {
 		return ThreadListResult{}, err
 	}
 	views, err := h.viewsOf(ctx, l.Rows)
-	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
+	r := ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}
+	if err == nil && p.Counts {
+		q.IDs = []string{} // counts of all, rows of none
+		var counted turns.SummaryList
+		counted, err = h.summarize(ctx, turns.SummaryQuery{Query: q, Counts: true, Uncounted: h.mailboxes(true)})
+		r.Counts = counted.Counts
+	}
+	return r, err
 }
 
 // maxListText bounds text of thread/list, in bytes: more than what anybody types.
@@ -219,7 +228,7 @@ func (p *ThreadListParams) checkSummaryFilters() error {
 	}
 	for i, s := range p.Status {
 		if !slices.Contains(turns.ListStatuses, s) {
-			return Invalid(indexed("status", i), turns.ReasonUnknown, "%.64q is none of %v", string(s), turns.ListStatuses)
+			return Invalid(indexed("status", i), turns.ReasonUnknown, "%s", nearest.NoneOf(s, turns.ListStatuses))
 		}
 	}
 	if len(p.Text) > maxListText {

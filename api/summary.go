@@ -19,9 +19,11 @@ type ListView string
 const ViewSummary ListView = "summary"
 
 // Worktrees says what is known of the git repositories of directories; *worktree.Cache
-// implements it. Get never waits.
+// implements it. Neither waits. Peek does not ask for a directory to be read, so it can be
+// called for any number of them.
 type Worktrees interface {
 	Get(dir string) *worktree.State
+	Peek(dir string) *worktree.State
 }
 
 var _ Worktrees = (*worktree.Cache)(nil)
@@ -45,9 +47,10 @@ func consumerOf(ctx context.Context) string {
 }
 
 // summarize reads threads with their summaries.
-func (h *Handlers) summarize(ctx context.Context, q threads.Query) (turns.List[turns.Summarized], error) {
+func (h *Handlers) summarize(ctx context.Context, q turns.SummaryQuery) (turns.SummaryList, error) {
 	c := &h.api.summaries
-	l, err := h.api.Reader.Summaries(ctx, turns.SummaryQuery{Query: q, Known: c.get, Consumer: consumerOf(ctx)})
+	q.Known, q.Memory, q.Consumer = c.get, &h.api.titles, consumerOf(ctx)
+	l, err := h.api.Reader.Summaries(ctx, q)
 	for i := range l.Rows {
 		c.put(&l.Rows[i])
 	}
@@ -56,7 +59,7 @@ func (h *Handlers) summarize(ctx context.Context, q threads.Query) (turns.List[t
 
 // summaryOf reads the summary of one thread; nil if there is none.
 func (h *Handlers) summaryOf(ctx context.Context, threadID string) (*ThreadSummary, error) {
-	l, err := h.summarize(ctx, threads.Query{IDs: []string{threadID}})
+	l, err := h.summarize(ctx, turns.SummaryQuery{Query: threads.Query{IDs: []string{threadID}}})
 	if err != nil || len(l.Rows) == 0 {
 		return nil, err
 	}
@@ -67,22 +70,28 @@ func (h *Handlers) summaryOf(ctx context.Context, threadID string) (*ThreadSumma
 // maxGitDirectories bounds the directories of one page that git is asked about.
 const maxGitDirectories = 50
 
-// directoriesOf returns where the agents of threads work. What holds for the threads of
-// an agent without a cwd is looked up once.
-func (h *Handlers) directoriesOf(rows []turns.Summarized) []string {
-	dirs, without := make([]string, len(rows)), map[string]string{}
-	for i := range rows {
-		t := &rows[i].Thread
+// directories returns a function that says where the agent of a thread works. What holds
+// for the threads of an agent without a cwd is looked up once.
+func (h *Handlers) directories() func(t *threads.Thread) string {
+	without := map[string]string{}
+	return func(t *threads.Thread) string {
 		if t.Cwd != "" {
-			dirs[i] = h.api.Directory(t.Agent, t.Cwd)
-			continue
+			return h.api.Directory(t.Agent, t.Cwd)
 		}
 		dir, known := without[t.Agent]
 		if !known {
 			dir = h.api.Directory(t.Agent, "")
 			without[t.Agent] = dir
 		}
-		dirs[i] = dir
+		return dir
+	}
+}
+
+// directoriesOf returns where the agents of threads work.
+func (h *Handlers) directoriesOf(rows []turns.Summarized) []string {
+	dirs, of := make([]string, len(rows)), h.directories()
+	for i := range rows {
+		dirs[i] = of(&rows[i].Thread)
 	}
 	return dirs
 }
@@ -108,7 +117,7 @@ func (h *Handlers) gitOf(rows []turns.Summarized, directories []string) map[stri
 }
 
 // listSummaries answers thread/list with the view summary.
-func (h *Handlers) listSummaries(ctx context.Context, q threads.Query) (ThreadListResult, error) {
+func (h *Handlers) listSummaries(ctx context.Context, q turns.SummaryQuery) (ThreadListResult, error) {
 	l, err := h.summarize(ctx, q)
 	if err != nil {
 		return ThreadListResult{}, err
@@ -126,7 +135,7 @@ func (h *Handlers) listSummaries(ctx context.Context, q threads.Query) (ThreadLi
 			views[i].Summary.Git = git[dirs[i]]
 		}
 	}
-	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
+	return ThreadListResult{Threads: views, Counts: l.Counts, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }
 
 // maxSummaries bounds how many summaries are kept: a few megabytes. Larger than a page,

@@ -26,7 +26,7 @@ type glances struct {
 	agent  string
 }
 
-func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.List[turns.Summarized], err error) {
+func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.SummaryList, err error) {
 	g.asked = append(g.asked, q)
 	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", Agent: g.agent, LatestSeq: g.latest}}
 	if known, at := q.Known("own"); known != nil && at == g.latest {
@@ -40,6 +40,9 @@ func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.Li
 		s.Summary.SeenSeq = 4
 	}
 	l.Rows, l.Next, l.Latest = append(l.Rows, s), "7", 9
+	if q.Counts {
+		l.Counts = &turns.StatusCounts{NeedsYou: 3}
+	}
 	return l, nil
 }
 
@@ -148,6 +151,8 @@ func TestSummariesAreKeptWithinABound(t *testing.T) {
 
 // trees knows every directory, and keeps what was asked.
 type trees struct{ asked []string }
+
+func (w *trees) Peek(dir string) *worktree.State { return &worktree.State{Branch: dir} }
 
 func (w *trees) Get(dir string) *worktree.State {
 	w.asked = append(w.asked, dir)

@@ -20,6 +20,7 @@ type agent struct {
 	forker      turns.Forker     // nil: its conversations cannot be forked
 	service     turns.Service    // nil: it does nothing outside of its turns
 	local       turns.Local      // nil: it works in no directory that the server knows
+	settled     bool             // its sessions work only in the directory in which they began
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 
@@ -32,6 +33,9 @@ func newAgent(is turns.Agent) *agent {
 	g.forker, _ = is.(turns.Forker)
 	g.service, _ = is.(turns.Service)
 	g.local, _ = is.(turns.Local)
+	if s, ok := is.(turns.Settler); ok {
+		g.settled = s.KeepsDirectory()
+	}
 	if equipped, ok := is.(turns.Equipped); ok {
 		g.access = equipped.Access()
 	}

@@ -43,7 +43,10 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 		return turns.ConfigureResult{}, err
 	}
 	g := e.rules.agents.of(t.Agent)
-	if c.Cwd != "" {
+	if c.Cwd != "" && c.Cwd != t.Cwd {
+		if g.settled && t.AgentSessionID != "" {
+			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "goes on with a conversation only in the directory in which that began: start another thread in the new one"}
+		}
 		if g.local != nil {
 			if err := e.dirs.usable(ctx, c.Cwd); err != nil {
 				return turns.ConfigureResult{}, err

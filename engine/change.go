@@ -211,6 +211,10 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	if next == nil {
 		return prev
 	}
+	if l := items.ChangedBy(body); l != nil && c.next.thread != nil {
+		row := c.next.thread.CountLines(l)
+		c.rows.thread, c.next.thread = row, row
+	}
 	c.stats.Item(prev, next, c.now)
 	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
 		c.next.newestItemID = itemID

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -59,7 +60,7 @@ func (w *itemWriter) create(op items.Create) error {
 	}
 	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, inTry(span), &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
-		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
+		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Changed: linesOf(op.Content, status), Kind: kind,
 	})
 	if o != nil {
 		o.row = row
@@ -209,8 +210,26 @@ func (w *itemWriter) addUpdated(o *openItem, status items.Status) (row *items.It
 // addEncoded adds item/updated with this content. It does not change o.
 func (w *itemWriter) addEncoded(o *openItem, status items.Status, c encoded) (row *items.Item) {
 	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.scope(), &items.Updated{
-		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
+		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total, Changed: linesOf(o.content, status),
 	})
+}
+
+// linesOf counts the lines that a file_change has changed that ends completed; nil for
+// all others, and if it says nothing of lines. A text that is not known counts as empty.
+func linesOf(c items.Content, status items.Status) *items.Lines {
+	f, ok := c.(items.FileChange)
+	if !ok || status != items.StatusCompleted {
+		return nil
+	}
+	var texts []question.Texts
+	for _, change := range f.Changes {
+		texts = append(texts, question.Texts{Before: change.OldText, After: change.NewText})
+	}
+	added, removed := question.CountLines(texts)
+	if added+removed == 0 {
+		return nil
+	}
+	return &items.Lines{Added: int64(added), Removed: int64(removed)}
 }
 
 // rowWithText is the row of an open item with the text of its deltas. item/deleted

@@ -57,8 +57,17 @@ func TestRetriesNeverLowerWhatAThreadHasSpent(t *testing.T) {
 }
 
 // spends adds up what threads have spent: what each attempt has used, once, when its end
-// or the marker that supersedes it says so first.
+// or the marker that supersedes it says so first. It also adds up the lines that items say
+// were changed, each of which may say so once.
 func (c *checker) spends(e event, body any) {
+	if l := items.ChangedBy(body); l != nil {
+		key := "lines of " + items.OfBody(body)
+		if c.counted[key] {
+			c.t.Errorf("%s are counted twice", key)
+		}
+		c.counted[key] = true
+		c.threads[e.ThreadID] = c.threads[e.ThreadID].CountLines(l)
+	}
 	var used *items.Usage
 	prev, attempt := c.turns[e.TurnID], e.Attempt
 	switch b := body.(type) {

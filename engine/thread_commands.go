@@ -11,9 +11,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// StartThread starts a thread, or returns the open one of that id. Errors:
-// *InvalidError, ErrAgentNotFound, threads.ErrClosed, threads.ErrConflict,
-// ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
+// StartThread starts a thread, or returns the open one of that id. A Cwd of a new thread
+// must exist if its agent works on this machine. Errors: *InvalidError, ErrAgentNotFound,
+// threads.ErrClosed, threads.ErrConflict, ledger.ErrKeyConflict, ErrDraining,
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error) {
 	if err := c.Check(); err != nil {
 		return turns.StartThreadResult{}, err
@@ -36,8 +37,14 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 			return turns.StartThreadResult{}, err
 		}
 	}
+	var noDirectory error
+	if c.Cwd != "" {
+		if noDirectory = e.dirs.usable(ctx, c.Cwd); ctx.Err() != nil {
+			return turns.StartThreadResult{}, context.Cause(ctx)
+		}
+	}
 	return call(ctx, e, id, func(a *actor) (turns.StartThreadResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c, owner) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c, owner, noDirectory) })
 		return r, err
 	})
 }
@@ -77,7 +84,8 @@ func (e *Engine) ownerOf(ctx context.Context, c turns.StartThread) (owner *threa
 }
 
 // startThread starts a thread. owner is that of a child thread; nil for any other.
-func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turns.StartThreadResult, error) {
+// noDirectory is why no agent of this machine can work in the Cwd of c; nil = one can.
+func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, noDirectory error) (turns.StartThreadResult, error) {
 	if owner != nil && d.next().thread == nil { // one that exists has its own
 		c.Agent, c.Cwd = cmp.Or(c.Agent, owner.Agent), cmp.Or(c.Cwd, owner.Cwd)
 	}
@@ -103,6 +111,9 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turn
 		agent := c.Agent
 		if agent == "" {
 			agent = d.rules.cfg.DefaultAgent
+		}
+		if noDirectory != nil && d.rules.agents.of(agent).local != nil {
+			return turns.StartThreadResult{}, noDirectory
 		}
 		body := &threads.Changed{
 			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,

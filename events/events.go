@@ -11,7 +11,6 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -20,7 +19,7 @@ import (
 )
 
 // All lists every event, in the order of the documentation. It never changes.
-var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, cursors.Events, bridges.Events, tokens.Events, turns.StepEvents, turns.RuntimeEvents)
+var All = slices.Concat(threads.Events, turns.Events, threads.ItemEvents, inbox.Events, cursors.Events, bridges.Events, tokens.Events, turns.StepEvents, turns.RuntimeEvents)
 
 var byMethod = func() map[string]*ledger.EventType {
 	m := make(map[string]*ledger.EventType, len(All))

@@ -14,14 +14,17 @@ type Brief struct {
 	Status     Status
 	CreatedAt  notify.Time
 	Span       int64
+	ThreadID   string
+	UpdatedSeq int64
 }
 
-var briefTable = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "item_id", "turn_id", "type", "status", "created_at", "span"}})
+var briefTable = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "item_id", "turn_id", "type", "status", "created_at", "span", "thread_id", "updated_seq"}})
 
 // The orders in which items are found, for ReadBrief.
 var (
 	BriefOfThread   = briefly(OfThread)
 	BriefOpenOfTurn = briefly(OpenOfTurn)
+	BriefOpen       = briefly(Open)
 )
 
 func briefly(ix *ledger.Index) *ledger.Index {
@@ -34,6 +37,6 @@ func briefly(ix *ledger.Index) *ledger.Index {
 func ReadBrief(v ledger.Values) Brief {
 	return Brief{
 		CreatedSeq: v.Int(0), ItemID: v.Text(1), TurnID: v.Text(2), Type: Kind(v.Text(3)), Status: Status(v.Text(4)),
-		CreatedAt: notify.TimeFromMilli(v.Int(5)), Span: v.Int(6),
+		CreatedAt: notify.TimeFromMilli(v.Int(5)), Span: v.Int(6), ThreadID: v.Text(7), UpdatedSeq: v.Int(8),
 	}
 }

@@ -46,6 +46,7 @@ type Created struct {
 	Content    Raw    `json:"content"`
 	Truncated  bool   `json:"truncated,omitzero"`
 	TotalBytes int64  `json:"total_bytes,omitzero"`
+	Changed    *Lines `json:"changed,omitzero"` // by a file_change that has completed
 
 	RequestedBy string `json:"requested_by,omitzero"` // of steered text: the named token ("token:" and its name) that sent it; "" = none
 
@@ -60,6 +61,7 @@ type Updated struct {
 	Content    Raw    `json:"content"`
 	Truncated  bool   `json:"truncated,omitzero"`
 	TotalBytes int64  `json:"total_bytes,omitzero"`
+	Changed    *Lines `json:"changed,omitzero"` // by a file_change that has completed
 }
 
 // Deleted is the body of item/deleted.

@@ -1,5 +1,7 @@
 package items
 
+import "slices"
+
 // Kind is content.type: what an item is. The enumeration is open on the wire.
 type Kind string
 
@@ -28,7 +30,10 @@ var Kinds = []Kind{
 }
 
 // IsQuestion reports whether items of this kind wait for a person.
-func (k Kind) IsQuestion() bool { return k == KindPermissionRequest || k == KindQuestion }
+func (k Kind) IsQuestion() bool { return slices.Contains(Questions, k) }
+
+// Questions are the kinds that wait for a person.
+var Questions = []Kind{KindPermissionRequest, KindQuestion}
 
 // Streams reports whether the kind has text that grows by item/delta.
 func (k Kind) Streams() bool {

@@ -1,8 +1,6 @@
 package persist
 
 import (
-	"github.com/go-json-experiment/json"
-
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -15,35 +13,38 @@ import (
 // ownSummary is the part of a summary that follows from the rows of the thread itself:
 // its turns, items, tries. Each of its units moves the thread's latest_seq.
 type ownSummary struct {
-	s     Snapshot
-	tries *completion
-	t     *threads.Thread
-	out   turns.Summary
+	s      Snapshot
+	tries  *completion
+	titles *titles
+	t      *threads.Thread
+	out    turns.Summary
 
 	active *turns.Brief
 	last   *turns.Brief // the turn that ended last
 	queued notify.Time  // since when the oldest queued turn waits
 	review notify.Time  // since when the oldest end waits for a review
+	saying string       // the newest open message of the active turn
 }
 
-// summary makes it. prompt is the first prompt as it was known before, "" = it was not: it
-// is found once, for a thread without a title.
-func (o *ownSummary) summary(prompt string) (turns.Summary, error) {
-	o.out = turns.Summary{Title: prompt, Spent: turns.SpentOf(o.t.Spent)}
-	if o.t.Title != "" {
-		o.out.Title, o.out.Named = sanitize.Line(o.t.Title, turns.MaxSummaryTitle), true
-	}
-	for _, read := range []func() error{o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readTitle, o.readError, o.readTimes} {
+func (o *ownSummary) summary() (turns.Summary, error) {
+	o.out = turns.Summary{Spent: turns.SpentOf(o.t.Spent), Changed: o.t.Lines}
+	for _, read := range []func() error{o.readTitle, o.readTurns, o.readReviews, o.readOpenItems, o.readError, o.readTimes} {
 		if err := read(); err != nil {
 			return o.out, err
 		}
 	}
 	o.setStatus()
-	return o.out, nil
+	recent, err := o.readRecent()
+	o.out.Text = o.out.Now(recent)
+	return o.out, err
 }
 
-// readTurns finds the active turn, the queue, and the turn that ended last. Turns may
-// overtake each other, so that is not always the newest one.
+func (o *ownSummary) readTitle() (err error) {
+	o.out.Title, err = o.titles.of(o.t)
+	return err
+}
+
+// readTurns finds the active turn, the queue, and the turn that ended last.
 func (o *ownSummary) readTurns() error {
 	if err := o.s.Scan(ledger.Range{Index: turns.BriefUnfinished, Prefix: []any{o.t.ThreadID}}, func(v ledger.Values) error {
 		b := turns.ReadBrief(v)
@@ -58,17 +59,8 @@ func (o *ownSummary) readTurns() error {
 	}); err != nil {
 		return err
 	}
-	looked := 0
-	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
-		b := turns.ReadBrief(v)
-		if b.State.Ended() && !b.StartedAt.IsZero() && (o.last == nil || endedAfter(&b, o.last)) {
-			o.last = &b
-		}
-		if looked++; looked == turns.MaxSummaryTurns {
-			return ledger.ErrEnough
-		}
-		return nil
-	}); err != nil {
+	var err error
+	if o.last, err = endedLast(o.s, o.t.ThreadID); err != nil {
 		return err
 	}
 	switch {
@@ -78,6 +70,23 @@ func (o *ownSummary) readTurns() error {
 		o.out.TurnID = o.last.TurnID
 	}
 	return nil
+}
+
+// endedLast finds the turn of a thread that ended last, among its newest ones; nil if
+// there is none. Turns may overtake each other, so that is not always the newest one.
+func endedLast(s Snapshot, threadID string) (last *turns.Brief, err error) {
+	looked := 0
+	err = s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
+		b := turns.ReadBrief(v)
+		if b.State.Ended() && !b.StartedAt.IsZero() && (last == nil || endedAfter(&b, last)) {
+			last = &b
+		}
+		if looked++; looked == turns.MaxSummaryTurns {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+	return last, err
 }
 
 // endedAfter compares when turns ended. A verdict about one changes updated_seq later.
@@ -114,8 +123,10 @@ func (o *ownSummary) readOpenItems() error {
 			if o.out.WaitingCount++; len(asks) < turns.MaxWaitingItems {
 				asks = append(asks, b)
 			}
-		case b.Type == items.KindToolCall || b.Type == items.KindCommandExecution || b.Type == items.KindFileChange:
+		case isTool(b.Type):
 			doing = b.ItemID
+		case b.Type == items.KindAgentMessage:
+			o.saying = b.ItemID
 		}
 		return nil
 	}); err != nil {
@@ -145,104 +156,6 @@ func (o *ownSummary) content(itemID string) (items.Content, error) {
 		return nil, err
 	}
 	return items.Decode(it.Content)
-}
-
-// setText sets the beginning of a message, which may still grow, unless it has no text.
-func (o *ownSummary) setText(itemID string) error {
-	it, err := one(o.s, itemOf, items.ByID, itemID)
-	if err != nil || it == nil {
-		return err
-	}
-	c, err := items.Decode(it.Content)
-	if err != nil {
-		return err
-	}
-	text, _ := items.TextOf(c)
-	line := sanitize.Line(text, turns.MaxSummaryText)
-	looked := 0
-	if it.Status.Open() && !isCut(line) {
-		if err := o.s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{itemID}, After: it.UpdatedSeq}, func(v ledger.Values) error {
-			var d items.Delta
-			if err := json.Unmarshal(v.Blob(0), &d); err != nil {
-				return err
-			}
-			text += d.Delta.Text
-			looked++
-			if line = sanitize.Line(text, turns.MaxSummaryText); isCut(line) || len(text) > maxBlank || looked == maxDeltas {
-				return ledger.ErrEnough
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	o.out.Text = line
-	return nil
-}
-
-// What is read of a growing message at most. It is more than a line needs, unless the
-// message is mostly blank.
-const (
-	maxBlank  = 8 << 10 // bytes
-	maxDeltas = 1000
-)
-
-// isCut reports whether more text would not change the line.
-func isCut(line string) bool { return len([]rune(line)) == turns.MaxSummaryText }
-
-// readText finds the agent's last live text: among the newest items, else what the last
-// turn ended with.
-func (o *ownSummary) readText() error {
-	looked := 0
-	if err := o.s.Scan(ledger.Range{Index: items.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
-		b := items.ReadBrief(v)
-		if b.Type == items.KindAgentMessage && b.Status != items.StatusDeleted {
-			it := items.Item{CreatedSeq: b.CreatedSeq, Span: b.Span}
-			if err := o.tries.lineage(&it); err != nil {
-				return err
-			}
-			if !it.Superseded {
-				if err := o.setText(b.ItemID); err != nil {
-					return err
-				}
-			}
-		}
-		if looked++; o.out.Text != "" || looked == turns.MaxSummaryItems {
-			return ledger.ErrEnough
-		}
-		return nil
-	}); err != nil || o.out.Text != "" || o.last == nil {
-		return err
-	}
-	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
-	if err == nil && t != nil && t.State == turns.Completed {
-		o.out.Text = sanitize.Line(t.Message, turns.MaxSummaryText)
-	}
-	return err
-}
-
-// readTitle finds the first prompt of a thread without a title.
-func (o *ownSummary) readTitle() error {
-	if o.out.Title != "" {
-		return nil
-	}
-	first := ""
-	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, First: 2}, func(v ledger.Values) error {
-		first = v.Text(1)
-		return ledger.ErrEnough
-	}); err != nil || first == "" {
-		return err
-	}
-	return o.s.Scan(ledger.Range{Index: items.Input, Prefix: []any{first}}, func(v ledger.Values) error {
-		c, err := items.Decode(items.Read(v).Content)
-		if err != nil {
-			return err
-		}
-		if m, ok := c.(items.UserMessage); ok {
-			o.out.Title = sanitize.Line(m.Text(), turns.MaxSummaryTitle)
-		}
-		return ledger.ErrEnough
-	})
 }
 
 // readError finds how the turn that ended last did not complete.

@@ -15,7 +15,7 @@ import (
 
 // Summaries implements turns.Reader. Named threads are single rows, as of a page that
 // shows one thread; lists wait with the other lists.
-func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.List[turns.Summarized], err error) {
+func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.SummaryList, err error) {
 	l, err := newListing(threads.BriefBySeq, q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
@@ -25,23 +25,40 @@ func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.
 		return out, err
 	}
 	lane := ForScans
-	if len(q.IDs) == 1 {
+	if len(q.IDs) == 1 && q.Statuses == nil && !q.Counts {
 		lane = ForPoints
 	}
-	return in(ctx, r, lane, func(s Snapshot) (turns.List[turns.Summarized], error) {
-		x := &summarizer{s: s, q: &q, tries: newCompletion(s)}
+	return in(ctx, r, lane, func(s Snapshot) (out turns.SummaryList, err error) {
+		x := &summarizer{s: s, q: &q, tries: newCompletion(s), titles: &titles{s, q.Memory}}
+		if q.Statuses != nil || q.Counts {
+			if x.statuses, err = readStatuses(s, &q); err != nil {
+				return out, err
+			}
+		}
+		if q.Counts {
+			if out.Counts, err = x.count(ctx); err != nil {
+				return out, err
+			}
+		}
+		if q.IDs == nil && q.Statuses != nil {
+			if q.IDs, err = x.statuses.among(ctx, q.Statuses, q.Within); err != nil {
+				return out, err
+			}
+		}
 		if q.IDs != nil {
-			return namedThreads(s, l, q.Query, threads.BriefByID, x.read)
+			out.List, err = namedThreads(s, l, q.Query, threads.BriefByID, x.read)
+			return out, err
 		}
 		if q.State != "" {
 			l.find(threads.BriefByState, string(q.State))
 		}
 		l.equal("agent", q.Agent)
-		return listOf(s, l, x.read)
+		out.List, err = listOf(s, l, x.read)
+		return out, err
 	})
 }
 
-// namedThreads is listOf for the threads of q.IDs. They are few.
+// namedThreads is listOf for the threads of q.IDs.
 func namedThreads[T any, P sized[T]](s Snapshot, l *listing, q threads.Query, byID *ledger.Index, read func(ledger.Values) (P, error)) (out turns.List[T], err error) {
 	if _, out.Latest, err = s.Ends(); err != nil {
 		return out, err
@@ -65,46 +82,51 @@ func namedThreads[T any, P sized[T]](s Snapshot, l *listing, q threads.Query, by
 		}
 		return cmp.Compare(a.Int(0), b.Int(0))
 	})
-	bytes := 0
-	for i, v := range found {
+	bytes, last := 0, int64(0)
+	for _, v := range found {
 		row, err := read(v)
 		if err != nil {
 			return out, err
 		}
-		if bytes += row.Bytes() + rowBytes; i > 0 && (i >= l.limit || bytes > listBytes) {
-			out.Next = strconv.FormatInt(found[i-1].Int(0), 10)
+		if row == nil {
+			continue
+		}
+		if bytes += row.Bytes() + rowBytes; len(out.Rows) > 0 && (len(out.Rows) >= l.limit || bytes > listBytes) {
+			out.Next = strconv.FormatInt(last, 10)
 			return out, nil
 		}
-		out.Rows = append(out.Rows, *row)
+		out.Rows, last = append(out.Rows, *row), v.Int(0)
 	}
 	return out, nil
 }
 
 // summarizer makes the summaries of one page.
 type summarizer struct {
-	s     Snapshot
-	q     *turns.SummaryQuery
-	tries *completion
+	s        Snapshot
+	q        *turns.SummaryQuery
+	tries    *completion
+	titles   *titles
+	statuses *statuses // nil if the query needs none
 }
 
+// read returns nil for a thread that the query leaves out.
 func (x *summarizer) read(v ledger.Values) (*turns.Summarized, error) {
 	t, err := threads.ReadBrief(v)
 	if err != nil {
 		return nil, err
 	}
-	out, prompt := &turns.Summarized{Thread: *t}, ""
-	known := false
+	if ok, err := x.keeps(t); err != nil || !ok {
+		return nil, err
+	}
+	out, known := &turns.Summarized{Thread: *t}, false
 	if x.q.Known != nil {
-		if s, at := x.q.Known(t.ThreadID); s != nil {
-			out.Summary, known = *s, at == t.LatestSeq
-			if !s.Named {
-				prompt = s.Title
-			}
+		if s, at := x.q.Known(t.ThreadID); s != nil && at == t.LatestSeq {
+			out.Summary, known = *s, true
 		}
 	}
 	if !known {
-		own := ownSummary{s: x.s, tries: x.tries, t: t}
-		if out.Summary, err = own.summary(prompt); err != nil {
+		own := ownSummary{s: x.s, tries: x.tries, titles: x.titles, t: t}
+		if out.Summary, err = own.summary(); err != nil {
 			return nil, fmt.Errorf("summary of %s: %w", t.ThreadID, err)
 		}
 	}
@@ -114,6 +136,25 @@ func (x *summarizer) read(v ledger.Values) (*turns.Summarized, error) {
 	seen, err := cursors.Get(x.s, cursors.Name{ConsumerID: x.q.Consumer, StreamName: cursors.StreamEvents, SubjectID: t.ThreadID})
 	out.Summary.SeenSeq = seen.LastSequence
 	return out, err
+}
+
+// keeps reports whether a thread has one of the statuses, and matches.
+func (x *summarizer) keeps(t *threads.Thread) (bool, error) {
+	if x.q.Statuses != nil {
+		status, err := x.statuses.of(t)
+		if err != nil || !slices.Contains(x.q.Statuses, status) {
+			return false, err
+		}
+	}
+	return x.matches(t)
+}
+
+func (x *summarizer) matches(t *threads.Thread) (bool, error) {
+	if x.q.Matches == nil {
+		return true, nil
+	}
+	title, err := x.titles.of(t)
+	return err == nil && x.q.Matches(t, title), err
 }
 
 // children counts the newest child turns of a thread. They are rows of other threads,

@@ -130,6 +130,53 @@ func Compare(before, after string) Diff {
 	return d
 }
 
+// Texts are a file before and after a change.
+type Texts struct{ Before, After string }
+
+// countedLines bounds the comparisons of one CountLines together, as compared does each.
+const countedLines = 4 * compared
+
+// CountLines adds up how many lines Compare would find in each of some changes. Once the
+// comparisons have become too many, all lines that may differ count.
+func CountLines(changes []Texts) (added, removed int) {
+	left := countedLines
+	for _, c := range changes {
+		crlf := onlyCRLF(c.Before) && onlyCRLF(c.After)
+		a, b := linesOf(c.Before, crlf), linesOf(c.After, crlf)
+		for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+			a, b = a[1:], b[1:]
+		}
+		for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+			a, b = a[:len(a)-1], b[:len(b)-1]
+		}
+		same, cells := 0, len(a)*len(b)
+		if cells <= min(compared, left) {
+			same = commonLines(a, b)
+			left -= cells
+		}
+		added, removed = added+len(b)-same, removed+len(a)-same
+	}
+	return added, removed
+}
+
+// commonLines is the length of the longest common subsequence of lines.
+func commonLines(a, b []string) int {
+	row := make([]int32, len(b)+1) // for the lines of a so far; row[0] is 0
+	for _, line := range a {
+		diagonal := int32(0)
+		for j := range b {
+			above := row[j+1]
+			if line == b[j] {
+				row[j+1] = diagonal + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			diagonal = above
+		}
+	}
+	return int(row[len(b)])
+}
+
 // blanksAtEnd makes blanks at the end of a line visible: they may be all that changes.
 func blanksAtEnd(line string) string {
 	end := len(strings.TrimRight(line, " \t"))

@@ -207,9 +207,13 @@ func (m *memory) ListThreads(ctx context.Context, q threads.Query) (turns.List[t
 }
 
 // Summaries has no more than threads.
-func (m *memory) Summaries(ctx context.Context, q turns.SummaryQuery) (turns.List[turns.Summarized], error) {
+func (m *memory) Summaries(ctx context.Context, q turns.SummaryQuery) (turns.SummaryList, error) {
 	l, err := m.ListThreads(ctx, q.Query)
-	out := turns.List[turns.Summarized]{Latest: l.Latest}
+	out := turns.SummaryList{}
+	out.Latest = l.Latest
+	if q.Counts {
+		out.Counts = &turns.StatusCounts{Done: len(l.Rows)}
+	}
 	for i := range l.Rows {
 		if q.IDs == nil || slices.Contains(q.IDs, l.Rows[i].ThreadID) {
 			out.Rows = append(out.Rows, turns.Summarized{Thread: l.Rows[i], Summary: turns.Summary{Status: turns.SummaryIdle}})

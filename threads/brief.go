@@ -20,10 +20,29 @@ var (
 	BriefByState = briefly(ByState)
 )
 
-func briefly(ix *ledger.Index) *ledger.Index {
-	brief := *ix
-	brief.Table = briefTable
-	return &brief
+func briefly(ix *ledger.Index) *ledger.Index { return of(ix, briefTable) }
+
+func of(ix *ledger.Index, t *ledger.Table) *ledger.Index {
+	some := *ix
+	some.Table = t
+	return &some
+}
+
+// countTable has what is needed to count threads.
+var countTable = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "level", "latest_seq"}})
+
+// The orders in which threads are found, for ReadCounted.
+var (
+	CountedByID    = of(ByID, countTable)
+	CountedByState = of(ByState, countTable)
+)
+
+// ReadCounted makes a thread of the columns of such an order, and of no others.
+func ReadCounted(v ledger.Values) *Thread {
+	return &Thread{
+		CreatedSeq: v.Int(0), ThreadID: v.Text(1), State: State(v.Text(2)), Agent: v.Text(3), Title: v.Text(4), Cwd: v.Text(5),
+		Level: int(v.Int(6)), LatestSeq: v.Int(7),
+	}
 }
 
 // ReadBrief makes a thread of the columns of such an order: one without Metadata and

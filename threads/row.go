@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -74,12 +75,18 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 	}, nil
 }
 
-// spentColumn is Spent as it is stored; nil = no agent has reported usage.
+// storedSpent is how Spent and Lines are stored, in one column.
+type storedSpent struct {
+	*Spent `json:",inline"` // nil = no agent has reported usage
+	Lines  *items.Lines     `json:"lines,omitzero"`
+}
+
+// spentColumn is nil if there is nothing to store.
 func (t *Thread) spentColumn() (any, error) {
-	if t.Spent == nil {
+	if t.Spent == nil && t.Lines == nil {
 		return nil, nil
 	}
-	return json.Marshal(t.Spent)
+	return json.Marshal(storedSpent{t.Spent, t.Lines})
 }
 
 // Read makes a thread of its columns.
@@ -101,9 +108,11 @@ func Read(v ledger.Values) (*Thread, error) {
 		}
 	}
 	if spent := v.Blob(21); spent != nil {
-		if err := json.Unmarshal(spent, &t.Spent); err != nil {
+		var stored storedSpent
+		if err := json.Unmarshal(spent, &stored); err != nil {
 			return nil, fmt.Errorf("what thread %s has spent: %w", t.ThreadID, err)
 		}
+		t.Spent, t.Lines = stored.Spent, stored.Lines
 	}
 	return t, nil
 }

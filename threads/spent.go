@@ -63,7 +63,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Spending is the row of a thread of which only Spent has changed, besides its newest
+// Spending is the row of a thread of which only Spent or Lines have changed, besides its newest
 // seqs. The end of a turn writes it, and not the large columns.
 type Spending struct{ *Thread }
 
@@ -85,7 +85,8 @@ func (s *Spending) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{s.ThreadID, notify.Settle(s.LatestSeq, first), s.LatestThreadSeq, spent}, err
 }
 
-// onlySpends reports whether after differs from before in what was spent alone.
+// onlySpends reports whether after differs from before in what was spent, or which lines
+// were counted, alone.
 func onlySpends(before, after *Thread) bool {
-	return before != nil && before.Spent != after.Spent && before.UpdatedSeq == after.UpdatedSeq && before.Held == after.Held
+	return before != nil && (before.Spent != after.Spent || before.Lines != after.Lines) && before.UpdatedSeq == after.UpdatedSeq && before.Held == after.Held
 }

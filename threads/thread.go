@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -85,6 +86,7 @@ type Thread struct {
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
 	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
+	Lines           *items.Lines   `json:"-"` // nil: none were counted; see CountLines
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and

@@ -99,6 +99,14 @@ type Local interface {
 	Directory(cwd string) (string, error)
 }
 
+// Settler is a Local that may be bound to directories.
+type Settler interface {
+	Local
+	// KeepsDirectory reports whether a thread that has a session cannot get another
+	// directory.
+	KeepsDirectory() bool
+}
+
 // Service is an Agent that also works between turns, such as one with processes
 // that outlive a turn. The engine's Run calls Serve once, in a separate
 // goroutine, before it starts any queued turn. A prompt may come before Serve

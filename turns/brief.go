@@ -12,17 +12,19 @@ type Brief struct {
 	State       State
 	Progress    Progress
 	QueuedAt    notify.Time
-	StartedAt   notify.Time // of the first attempt
+	StartedAt   notify.Time // of the current attempt
 	CompletedAt notify.Time
 	UpdatedSeq  int64
+	Retry       bool // it waits for its next attempt
 	Waits       bool // the active turn has an unanswered question
 	InReview    bool
 	Message     string // of the progress
 	StopReason  string
+	ThreadID    string
 }
 
 var briefTable = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "turn_id", "state", "progress", "queued_at",
-	"started_at", "first_started_at", "completed_at", "updated_seq", "retry_at", "waits_for", "review_state", "progress_message", "stop_reason"}})
+	"started_at", "completed_at", "updated_seq", "retry_at", "waits_for", "review_state", "progress_message", "stop_reason", "thread_id"}})
 
 // The orders in which turns are found, for ReadBrief.
 var (
@@ -30,6 +32,7 @@ var (
 	BriefOfThread   = briefly(OfThread)
 	BriefChildrenOf = briefly(ChildrenOf)
 	BriefInReview   = briefly(PendingReviewsOfThread)
+	BriefReviews    = briefly(PendingReviews)
 )
 
 func briefly(ix *ledger.Index) *ledger.Index {
@@ -43,12 +46,9 @@ func ReadBrief(v ledger.Values) Brief {
 	b := Brief{
 		CreatedSeq: v.Int(0), TurnID: v.Text(1), State: State(v.Text(2)), Progress: Progress(v.Text(3)),
 		QueuedAt: notify.TimeFromMilli(v.Int(4)), StartedAt: notify.TimeFromMilli(v.Int(5)),
-		CompletedAt: notify.TimeFromMilli(v.Int(7)), UpdatedSeq: v.Int(8), InReview: ReviewState(v.Text(11)) == ReviewPending,
-		Message: v.Text(12), StopReason: v.Text(13),
+		CompletedAt: notify.TimeFromMilli(v.Int(6)), UpdatedSeq: v.Int(7), Retry: v.Int(8) != 0, InReview: ReviewState(v.Text(10)) == ReviewPending,
+		Message: v.Text(11), StopReason: v.Text(12), ThreadID: v.Text(13),
 	}
-	if first := v.Int(6); first != 0 {
-		b.StartedAt = notify.TimeFromMilli(first)
-	}
-	b.Waits = b.State == Active && b.Progress == Waiting && v.Int(9) == 0 && v.Blob(10) == nil
+	b.Waits = b.State == Active && b.Progress == Waiting && !b.Retry && v.Blob(9) == nil
 	return b
 }

@@ -22,9 +22,9 @@ type Reader interface {
 
 	ReadThread(ctx context.Context, threadID string, turnLimit int) (ThreadSnapshot, error)
 	ListThreads(ctx context.Context, q threads.Query) (List[threads.Thread], error)
-	// Summaries lists threads with their summaries. Of a thread that Known has as it is,
-	// only the children and what was seen are read.
-	Summaries(ctx context.Context, q SummaryQuery) (List[Summarized], error)
+	// Summaries lists threads with their summaries, and counts. Of a thread that Known has
+	// as it is, only the children and what was seen are read.
+	Summaries(ctx context.Context, q SummaryQuery) (SummaryList, error)
 	// Children counts the child turns of a thread.
 	Children(ctx context.Context, threadID string) (Children, error)
 	ReadTurn(ctx context.Context, q TurnQuery) (TurnSnapshot, error)

@@ -13,7 +13,6 @@ import (
 // one line, cut.
 type Summary struct {
 	Title        string        `json:"title"`
-	Named        bool          `json:"-"` // Title is the thread's, not its first prompt
 	Status       SummaryStatus `json:"status"`
 	Since        notify.Time   `json:"since"`            // since when it has this status
 	TurnID       string        `json:"turn_id,omitzero"` // the active turn, else the newest one that ended
@@ -110,11 +109,42 @@ const (
 // SummaryQuery selects threads and what is known of them.
 type SummaryQuery struct {
 	threads.Query
-	// Known returns the summary of a thread as of this latest_seq, or an older one, in
-	// which only a title is used that is the first prompt; nil = none.
+	Statuses []ListStatus // nil = all
+	// Matches leaves only threads for which it returns true; title is that of the summary.
+	// nil leaves all. It must not read the store.
+	Matches func(t *threads.Thread, title string) bool
+	// Counts asks for the counts of statuses. They follow from Matches and from State,
+	// Agent and Within alone.
+	Counts bool
+	// Uncounted are agents whose threads are not counted.
+	Uncounted []string
+
+	// Known returns the summary of a thread and the latest_seq that it is as of; nil = none.
 	Known func(threadID string) (s *Summary, latestSeq int64)
+	// Memory keeps what lists of many threads need of each; nil keeps nothing.
+	Memory Memory
 	// Consumer is whose cursors say what was seen; "" = nobody's.
 	Consumer string
+}
+
+// Remembered is what a Memory keeps of a thread.
+type Remembered struct {
+	Prompt string // its first prompt, as a title; "" = not known. It never changes
+	Failed bool   // the newest turn that ended has failed
+	At     int64  // the latest_seq of the thread that Failed is as of; 0 = not known
+}
+
+// Memory keeps some Remembered. It is used from many goroutines.
+type Memory interface {
+	Get(threadID string) Remembered // the zero value if there is none
+	Put(threadID string, r Remembered)
+}
+
+// SummaryList is a page of threads with their summaries. Counts is nil if the query does
+// not ask for it.
+type SummaryList struct {
+	List[Summarized]
+	Counts *StatusCounts
 }
 
 // Summarized is a thread with its summary. The Thread has no Metadata and no Config.

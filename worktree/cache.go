@@ -107,6 +107,20 @@ func (c *Cache) Get(dir string) *State {
 	return e.state
 }
 
+// Peek returns what is known of a directory, and leaves it at that: it is not read because
+// of this.
+func (c *Cache) Peek(dir string) *State {
+	if c == nil || !filepath.IsAbs(dir) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.dirs[filepath.Clean(dir)]; e != nil {
+		return e.state
+	}
+	return nil
+}
+
 // room makes room for one more directory: it forgets the one that nobody has asked for
 // for the longest time. There is none if all are being read.
 func (c *Cache) room() bool {

@@ -100,6 +100,30 @@ func TestGetReturnsWhatIsKnownAndRefreshesIt(t *testing.T) {
 	})
 }
 
+func TestPeekReadsNothing(t *testing.T) {
+	play(t, func(p *played) {
+		for _, dir := range []string{"", "relative", "/a"} {
+			if s := p.Peek(dir); s != nil {
+				t.Errorf("%q: %+v", dir, s)
+			}
+		}
+		synctest.Wait()
+		p.Get("/a")
+		synctest.Wait()
+		time.Sleep(10 * interval)
+		if s := p.Peek("/a/"); s == nil || s.Branch != "/a" {
+			t.Errorf("%+v", s)
+		}
+		synctest.Wait()
+		if n := p.count("/a"); n != 1 {
+			t.Errorf("%d reads", n)
+		}
+	})
+	if s := (*Cache)(nil).Peek("/a"); s != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestSlowDirectoriesAreReadLessOften(t *testing.T) {
 	play(t, func(p *played) {
 		p.takes = 4 * time.Second

@@ -31,6 +31,7 @@ type Agent struct {
 var (
 	_ turns.Service    = (*Agent)(nil)
 	_ turns.Local      = (*Agent)(nil)
+	_ turns.Settler    = (*Agent)(nil)
 	_ turns.Configurer = (*Agent)(nil)
 	_ turns.Forker     = (*Agent)(nil)
 )

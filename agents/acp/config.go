@@ -99,6 +99,9 @@ type Config struct {
 	// the one whose last turn ended longest ago is ended to make room; while turns
 	// run in all of them, further threads wait.
 	ProcessPerThread bool
+	// KeepsDirectory says that a session works only in the directory in which it began: a
+	// thread that has one cannot get another directory.
+	KeepsDirectory bool
 	// IdleAfter is after what time without a turn a process is ended; 0 = 600
 	// s, negative = never.
 	IdleAfter time.Duration

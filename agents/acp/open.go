@@ -329,6 +329,9 @@ func (a *Agent) Directory(cwd string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
+// KeepsDirectory implements turns.Settler.
+func (a *Agent) KeepsDirectory() bool { return a.cfg.KeepsDirectory }
+
 // cwd is the absolute working directory of a session.
 func (a *Agent) cwd(dir string) (string, error) {
 	abs, err := a.Directory(dir)

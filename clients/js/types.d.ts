@@ -4155,6 +4155,10 @@ export interface ItemCreatedEvent {
   content: ItemContent;
   truncated?: boolean;
   total_bytes?: number;
+  changed?: {
+    added: number;
+    removed: number;
+  };
   requested_by?: string;
 }
 
@@ -4178,6 +4182,10 @@ export interface ItemUpdatedEvent {
   content: ItemContent;
   truncated?: boolean;
   total_bytes?: number;
+  changed?: {
+    added: number;
+    removed: number;
+  };
 }
 
 /** An item was withdrawn. */

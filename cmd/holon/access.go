@@ -132,17 +132,10 @@ func (g *globals) tokenOfEnvironment() string {
 		return token
 	case url == "" && strings.HasPrefix(token, grants.Prefix):
 		return ""
-	case url != "" && !sameServer(url, g.url):
+	case url != "" && !client.SameURL(url, g.url):
 		return ""
 	}
 	return token
-}
-
-// sameServer reports whether two URLs have the same form.
-func sameServer(a, b string) bool {
-	a, errA := client.NormalURL(a)
-	b, errB := client.NormalURL(b)
-	return errA == nil && errB == nil && a == b
 }
 
 // tokenIn reads a token from a file that only this user can read.

@@ -34,6 +34,9 @@ type agentRow struct {
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"`
 	LastError string `json:"last_error"`
+
+	Directory      string `json:"directory"`
+	DirectoryGiven bool   `json:"directory_given"`
 }
 
 func newAgentsCommand(g *globals) *cobra.Command {

@@ -45,10 +45,6 @@ too.
 			if _, err := g.format("text"); err != nil {
 				return err
 			}
-			dir, err := cwd(dir)
-			if err != nil {
-				return err
-			}
 			if len(args) > 0 && cmp.Or(agent, dir, title) != "" {
 				return usagef("--agent, --cwd and --title are for a new thread; leave out THREAD or the flags")
 			}
@@ -57,7 +53,13 @@ too.
 				return err
 			}
 			defer c.Close()
-			t, err := chatThread(g.finder(cmd, c), args, map[string]any{"agent": agent, "cwd": dir, "title": title})
+			var where directory
+			if len(args) == 0 {
+				if where, err = directoryFor(cmd.Context(), g, c, dir, agent, ""); err != nil {
+					return err
+				}
+			}
+			t, err := chatThread(g.finder(cmd, c), args, map[string]any{"agent": agent, "title": title}, where)
 			if err != nil {
 				return err
 			}
@@ -101,8 +103,8 @@ type talk struct {
 	made     bool
 }
 
-// chatThread finds the thread that was named, or starts one.
-func chatThread(f finder, args []string, settings map[string]any) (t talk, err error) {
+// chatThread finds the thread that was named, or starts one in the directory.
+func chatThread(f finder, args []string, settings map[string]any, where directory) (t talk, err error) {
 	if len(args) == 0 {
 		params := map[string]any{}
 		for name, value := range settings {
@@ -114,7 +116,11 @@ func chatThread(f finder, args []string, settings map[string]any) (t talk, err e
 			return t, err
 		}
 		t.made = true
-		return t, callRetrying(f.ctx, f.client, "thread/start", params, &t)
+		err := where.startIn(params, func(params map[string]any) error { return callRetrying(f.ctx, f.client, "thread/start", params, &t) })
+		if err == nil && params["cwd"] == nil && where.without != "" {
+			f.note("%s", where.without)
+		}
+		return t, err
 	}
 	id, err := f.thread(args[0])
 	if err != nil {

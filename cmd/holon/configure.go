@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/form"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
 // threadConfig has the settings of a thread's agent and their possible values.
@@ -17,6 +19,7 @@ type threadConfig struct {
 	Mode    string                     `json:"mode"`
 	Model   string                     `json:"model"`
 	Options map[string]json.RawMessage `json:"options"`
+	Cwd     string                     `json:"-"` // where the agent works; "" = not known
 	Modes   []namedValue               `json:"modes"`
 	Models  []namedValue               `json:"models"`
 	Choices []struct {
@@ -42,14 +45,29 @@ func newConfigureCommand(g *globals) *cobra.Command {
 NAME=VALUE it only prints them. The settings are known once the thread has a
 session of its agent. A change opens one if necessary.
 
+cwd=DIR is where the agent works from the next turn on, such as after the directory
+was renamed. The agent opens its session again there. One that finds its sessions
+by their directory begins a new one, and the thread says so; OpenCode's stay where
+they began, and that is refused.
+
   holon configure thread_…
   holon configure thread_… mode=plan
-  holon configure thread_… model=haiku effort=high`,
+  holon configure thread_… model=haiku effort=high
+  holon configure thread_… cwd=~/renamed`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			set, err := readSettings(args[1:])
 			if err != nil {
 				return err
+			}
+			dir, moves := set["cwd"]
+			if delete(set, "cwd"); moves {
+				if dir == "" {
+					return usagef("cwd=: give a directory")
+				}
+				if dir, err = cwd(dir); err != nil {
+					return err
+				}
 			}
 			format, c, err := g.dial(cmd)
 			if err != nil {
@@ -57,13 +75,16 @@ session of its agent. A change opens one if necessary.
 			}
 			defer c.Close()
 			find := g.finder(cmd, c)
-			find.tell = len(set) > 0
+			find.tell = len(args) > 1
 			if args[0], err = find.thread(args[0]); err != nil {
 				return err
 			}
 			var read struct {
 				Thread struct {
-					Config json.RawMessage `json:"config"`
+					Config  json.RawMessage `json:"config"`
+					Summary struct {
+						Cwd string `json:"cwd"`
+					} `json:"summary"`
 				} `json:"thread"`
 			}
 			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
@@ -73,7 +94,8 @@ session of its agent. A change opens one if necessary.
 			if err != nil {
 				return err
 			}
-			if len(set) == 0 {
+			is.Cwd = read.Thread.Summary.Cwd
+			if len(args) == 1 {
 				if len(read.Thread.Config) == 0 {
 					read.Thread.Config = json.RawMessage("{}")
 				}
@@ -82,7 +104,13 @@ session of its agent. A change opens one if necessary.
 				}
 				return is.print(&g.console)
 			}
-			params := map[string]any{"thread_id": args[0], "config": is.typed(set)}
+			params := map[string]any{"thread_id": args[0]}
+			if len(set) > 0 {
+				params["config"] = is.typed(set)
+			}
+			if moves {
+				params["cwd"] = dir
+			}
 			if key != "" {
 				params["idempotency_key"] = key
 			}
@@ -95,13 +123,16 @@ session of its agent. A change opens one if necessary.
 			}
 			var result struct {
 				Config json.RawMessage `json:"config"`
+				Cwd    string          `json:"cwd"`
 			}
 			if err := json.Unmarshal(raw, &result); err != nil {
 				return fmt.Errorf("read the settings: %w", err)
 			}
+			where := cmp.Or(result.Cwd, is.Cwd)
 			if is, err = readConfig(result.Config); err != nil {
 				return err
 			}
+			is.Cwd = where
 			return is.print(&g.console)
 		}),
 	}
@@ -180,6 +211,9 @@ func (c threadConfig) print(con *console) error {
 			choices = []string{"true", "false"}
 		}
 		t.add(id, form.Plain(string(c.Options[id])), strings.Join(choices, ", "))
+	}
+	if c.Cwd != "" {
+		t.add("cwd", timeline.OneLine(c.Cwd), "")
 	}
 	if len(t.rows) == 1 {
 		con.note("Nothing is known that could be set: the thread's agent has no settings, or no session yet.")

@@ -97,7 +97,7 @@ func servedFrom(data, url, logID string) bool {
 		return record.LogID == logID
 	}
 	for _, served := range record.URLs {
-		if sameServer(served, url) {
+		if client.SameURL(served, url) {
 			return true
 		}
 	}

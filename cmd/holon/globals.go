@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -156,19 +154,4 @@ func interruptible(run func(cmd *cobra.Command, args []string) error) func(*cobr
 		}
 		return err
 	}
-}
-
-// cwd is the directory for agents: absolute, as the protocol requires.
-func cwd(flag string) (string, error) {
-	if flag == "" {
-		return "", nil
-	}
-	path, err := filepath.Abs(flag)
-	if err != nil {
-		return "", fmt.Errorf("--cwd: %w", err)
-	}
-	if !utf8.ValidString(path) {
-		return "", usagef("--cwd: the name of the directory is not UTF-8: %q; rename it", path)
-	}
-	return path, nil
 }

@@ -35,18 +35,18 @@ func TestMetricsOfCachesAreThereFromTheStartAndCountWhatHappened(t *testing.T) {
 			t.Errorf("%s the metrics are\n%s\nwant\n%s", when, strings.Join(have, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	same("at the start", map[string][3]int{"summaries": {}, "parents": {}, "git": {}})
+	same("at the start", map[string][3]int{"summaries": {}, "parents": {}, "titles": {}, "git": {}})
 
 	s.did("thread/start", `{"thread_id":"a"}`)
 	s.did("thread/start", `{"thread_id":"b","parent":{"thread_id":"a"}}`)
 	list := func() { s.did("thread/list", `{"view":"summary"}`) }
 	list()
-	same("after a list", map[string][3]int{"summaries": {0, 2, 2}, "parents": {}, "git": {}})
+	same("after a list", map[string][3]int{"summaries": {0, 2, 2}, "parents": {}, "titles": {0, 2, 0}, "git": {}})
 	list()
-	same("after the same list", map[string][3]int{"summaries": {2, 2, 2}, "parents": {}, "git": {}})
+	same("after the same list", map[string][3]int{"summaries": {2, 2, 2}, "parents": {}, "titles": {0, 2, 0}, "git": {}})
 	s.did("thread/pause", `{"thread_id":"a"}`)
 	list()
-	same("after a change", map[string][3]int{"summaries": {3, 3, 2}, "parents": {}, "git": {}})
+	same("after a change", map[string][3]int{"summaries": {3, 3, 2}, "parents": {}, "titles": {0, 3, 0}, "git": {}})
 
 	limited := s.newToken("some", "--role", "read", "--thread", "a") // the command reads the thread that it names
 	for range 3 {
@@ -54,5 +54,5 @@ func TestMetricsOfCachesAreThereFromTheStartAndCountWhatHappened(t *testing.T) {
 			t.Fatal(text)
 		}
 	}
-	same("after requests with a limited token", map[string][3]int{"summaries": {4, 3, 2}, "parents": {2, 1, 1}, "git": {}})
+	same("after requests with a limited token", map[string][3]int{"summaries": {4, 3, 2}, "parents": {2, 1, 1}, "titles": {0, 3, 0}, "git": {}})
 }

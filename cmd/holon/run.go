@@ -29,6 +29,7 @@ type runOptions struct {
 	thread  string
 	agent   string
 	cwd     string
+	where   directory
 	title   string
 	onBusy  string
 	key     string
@@ -104,9 +105,6 @@ goes into the owner's inbox.
 			if err != nil {
 				return err
 			}
-			if options.cwd, err = cwd(options.cwd); err != nil {
-				return err
-			}
 			c, err := g.client(cmd)
 			if err != nil {
 				return err
@@ -121,6 +119,11 @@ goes into the owner's inbox.
 			}
 			if options.parent, err = find.thread(options.parent); err != nil {
 				return err
+			}
+			if options.parent == "" || options.cwd != "" { // else it works where its owner does
+				if options.where, err = directoryFor(cmd.Context(), g, c, options.cwd, options.agent, options.thread); err != nil {
+					return err
+				}
 			}
 			if options.background || options.detach {
 				return options.leave(cmd, g, c, prompt, format)
@@ -179,6 +182,7 @@ type startedTurn struct {
 	Parent   *threads.Parent `json:"parent"`
 	Wake     inbox.Wake      `json:"wake"` // of the parent's inbox
 	after    int64
+	where    string // where the agent of a new thread works, if nobody has given a directory; "" = not known
 }
 
 // start starts thread and turn. Both calls carry keys, so that a retry after a
@@ -192,7 +196,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	// turn's, within the 128 characters of a key.
 	threadKey := uuid.NewSHA1(uuid.NameSpaceURL, []byte("holon run thread "+key)).String()
 	thread := map[string]any{"idempotency_key": threadKey}
-	for name, value := range map[string]string{"thread_id": o.thread, "agent": o.agent, "cwd": o.cwd, "title": o.title} {
+	for name, value := range map[string]string{"thread_id": o.thread, "agent": o.agent, "title": o.title} {
 		if value != "" {
 			thread[name] = value
 		}
@@ -206,7 +210,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		Created  bool   `json:"created"`
 		Seq      int64  `json:"seq"`
 	}
-	err = callRetrying(ctx, c, "thread/start", thread, &started)
+	err = o.where.startIn(thread, func(params map[string]any) error { return callRetrying(ctx, c, "thread/start", params, &started) })
 	if outside(err) && o.thread != "" && o.parent+o.agent+o.cwd == "" {
 		// A token that is limited to threads cannot start another one, but continues in its own.
 		var read api.ThreadReadResult
@@ -215,6 +219,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	if err != nil {
 		return s, err
+	}
+	if started.Created && thread["cwd"] == nil {
+		s.where = o.where.without
 	}
 	turn := map[string]any{
 		"thread_id":       started.ThreadID,
@@ -340,13 +347,14 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type outcome struct {
-		run *turnRun
-		err error
+		run   *turnRun
+		where string
+		err   error
 	}
 	begun := make(chan outcome, 1)
 	go func() {
 		s, err := o.start(ctx, c, prompt)
-		begun <- outcome{&turnRun{con: con, ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, err}
+		begun <- outcome{&turnRun{con: con, ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, s.where, err}
 	}()
 	var run *turnRun
 	select {
@@ -355,6 +363,9 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 			return b.err
 		}
 		run = b.run
+		if b.where != "" && format == "text" && !o.quiet {
+			con.note("%s", b.where)
+		}
 	case <-signals:
 		cancel()
 		if b := <-begun; b.err == nil {

@@ -39,6 +39,9 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", turn, state, in); err != nil {
 			return err
 		}
+		if s.where != "" {
+			g.note("%s", s.where)
+		}
 		if o.detach {
 			g.note("See it with:  holon attach %s", name)
 			g.note("Stop it with: holon interrupt %s", turn)

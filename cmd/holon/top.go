@@ -60,6 +60,7 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 		o := fullscreen.Options{
 			Data: loaded.Data, Cwd: directory, Explain: g.hint, Bell: bell,
 			In: g.in, Out: g.out, Environ: g.environ,
+			Here: func(c *client.Client, logID string) bool { return isHere(g, c, logID) },
 		}
 		var none *client.NoServerError
 		named := g.url != "" || g.env("HOLON_URL") != ""

@@ -65,7 +65,7 @@ func (f *forest) addThread(t threads.Thread) *treeThread {
 		}
 		f.threads[t.ThreadID] = node
 	}
-	node.Title, node.State = cmp.Or(t.Title, node.Title), t.State
+	node.Title, node.State = t.Title, t.State
 	return node
 }
 
@@ -117,7 +117,10 @@ func (f *forest) apply(e client.Event) {
 	case notify.ThreadPaused, notify.ThreadResumed, notify.ThreadUpdated, notify.ThreadClosed:
 		var t threads.Thread
 		if node := f.threads[e.ThreadID]; node != nil && jsonv2.Unmarshal(e.Params, &t) == nil {
-			node.Title, node.State = cmp.Or(t.Title, node.Title), cmp.Or(t.State, node.State)
+			if t.Title != "" || t.TitleBy != "" { // else it has not changed
+				node.Title = t.Title
+			}
+			node.State = cmp.Or(t.State, node.State)
 		}
 	case notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted:
 		f.applyItem(e)

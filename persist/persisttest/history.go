@@ -255,7 +255,12 @@ func (m *model) say(r *rapid.T, k *actor, text string) {
 // item creates an item of some kind in the turn.
 func (m *model) item(r *rapid.T, k *actor, text string) {
 	id := m.id("item")
-	switch pick(r, 10, "kind") {
+	switch pick(r, 11, "kind") {
+	case 10:
+		k.Add(notify.ItemCreated, k.turn, id, &items.Created{
+			ItemID: id, Type: "created", Status: items.StatusCompleted, Content: items.Raw(`{"type":"file_change","changes":[]}`),
+			Changed: &items.Lines{Added: 1, Removed: int64(len(text))},
+		})
 	case 0:
 		k.Create(k.turn, id, items.StatusCompleted, userMessage(text))
 	case 1: // it has not been delivered yet
@@ -296,6 +301,8 @@ func (m *model) end(r *rapid.T, k *actor) {
 		k.Review(k.turn, rapid.SampledFrom(turns.Verdicts).Draw(r, "verdict"), rapid.SampledFrom([]string{"", "turn_next"}).Draw(r, "continued"))
 	case 2:
 		k.Lose(k.turn, rapid.SampledFrom([]string{turns.ServerStopping, turns.ServerRestarted}).Draw(r, "reason"))
+	case 3:
+		k.FailTurn(k.turn)
 	default:
 		k.EndTurn(k.turn)
 	}

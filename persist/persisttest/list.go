@@ -61,9 +61,11 @@ func (m *model) list(r *rapid.T) {
 	k := m.known(r)
 	threadID := rapid.SampledFrom([]string{"", k.ID, "thread_none"}).Draw(r, "of a thread")
 	turnID := rapid.SampledFrom(append(slices.Sorted(maps.Keys(k.Turns)), "turn_none")).Draw(r, "turn")
-	switch pick(r, 5, "list") {
+	switch pick(r, 6, "list") {
 	case 3:
 		m.summaries(r, p)
+	case 4:
+		m.listStatuses(r, p)
 	case 0:
 		q := threads.Query{Within: m.someThreads(r), Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
 		q.State = rapid.SampledFrom([]threads.State{"", threads.Running, threads.Closing, threads.Closed}).Draw(r, "state")

@@ -268,6 +268,13 @@ func (m *Maker) EndTurn(id string) {
 	})
 }
 
+// FailTurn ends an active turn as failed.
+func (m *Maker) FailTurn(id string) {
+	m.Add(notify.TurnFailed, id, "", &turns.EndedEvent{
+		Type: "failed", State: turns.Failed, CompletedAt: notify.TimeOf(m.clock), Error: &turns.Failure{Kind: "agent_failed", Message: "no way"},
+	})
+}
+
 // Lose adds the turn/interrupted of a turn that a stop or a start of the server ends.
 func (m *Maker) Lose(id, reason string) {
 	m.Add(notify.TurnInterrupted, id, "", &turns.EndedEvent{

@@ -36,6 +36,7 @@ type model struct {
 	lates   map[Try]int64   // number of turn/late events of an attempt
 	texts   map[string]text // of the items that are open
 	kept    kept
+	memory  memory
 	runtime turns.Runtime
 	keys    map[string]*ledger.Stored
 	used    map[string]time.Time // when a key was used
@@ -57,7 +58,7 @@ type text struct {
 func property(t *testing.T, h Harness) {
 	m := &model{
 		h: h, t: t, now: epoch, first: 1, view: fold.New(fold.Options{KeepEnded: -1, KeepTurns: -1}),
-		marks: map[string][]fold.Marker{}, lates: map[Try]int64{}, texts: map[string]text{}, kept: kept{},
+		marks: map[string][]fold.Marker{}, lates: map[Try]int64{}, texts: map[string]text{}, kept: kept{}, memory: memory{},
 		keys: map[string]*ledger.Stored{}, used: map[string]time.Time{},
 	}
 	h.SetNow(m.now)

@@ -55,7 +55,10 @@ func position(t *testing.T, h Harness) {
 				r, err := h.Store.ReadThread(ctx, "thread_a", 1)
 				return r.Latest, err
 			},
-			"thread/list": func() (int64, error) { return latestOf(h.Store.Summaries(ctx, turns.SummaryQuery{})) },
+			"thread/list": func() (int64, error) {
+				l, err := h.Store.Summaries(ctx, turns.SummaryQuery{})
+				return l.Latest, err
+			},
 			"turn/list":   func() (int64, error) { return latestOf(h.Store.ListTurns(ctx, turns.Query{})) },
 			"item/list":   func() (int64, error) { return latestOf(h.Store.ListItems(ctx, items.Query{ThreadID: "thread_a"})) },
 			"cursor/list": func() (int64, error) { return latestOf(h.Store.ListCursors(ctx, cursors.Query{})) },

@@ -81,6 +81,9 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
 		{"SummariesFollowFromRows", summaries},
 		{"SummariesSeeOtherThreads", summariesOfOthers},
+		{"NowIsTheLastLineOfTheOpenMessage", nowOf},
+		{"ThreadsAreCalledByTheirFirstPrompt", titlesOf},
+		{"CountsAreWhatListsHave", countedThreads},
 		{"TurnsThatARestartEndedAreListedUntilSomebodyGoesOn", lostTurns},
 		{"StoreBehavesAsItsModel", property},
 	} {

@@ -1,6 +1,7 @@
 package persisttest
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -31,7 +32,7 @@ func summaryOf(t testing.TB, store Store, threadID string) turns.Summary {
 func summaries(t *testing.T, h Harness) {
 	m := NewMaker(t, h.Store, "thread_a")
 	// want changes what is expected, and compares.
-	want := turns.Summary{Status: turns.SummaryIdle}
+	want := turns.Summary{Title: "thread_a", Status: turns.SummaryIdle} // a client has chosen the id
 	step := func(name string, change func(now notify.Time)) {
 		t.Helper()
 		m.Commit()
@@ -51,6 +52,7 @@ func summaries(t *testing.T, h Harness) {
 	step("a queued turn", func(notify.Time) {
 		want.Status, want.Since, want.Queued = turns.SummaryWorking, queuedAt, 1
 		want.Title = "Fix the test that fails, and " + long(50) + "…"
+		want.Text = "1 turn waits in the queue"
 	})
 	m.Attempt("turn_a")
 	m.QueueTurn("turn_b", 2)
@@ -79,6 +81,7 @@ func summaries(t *testing.T, h Harness) {
 			{ItemID: "item_ask", TurnID: "turn_a", Type: items.KindPermissionRequest, Title: "run git push # now⏎rm -r build", Since: asked},
 			{ItemID: "item_q", TurnID: "turn_a", Type: items.KindQuestion, Title: "Which branch?", Since: now},
 		}
+		want.Text = want.Waiting[0].Title
 	})
 	for i := range 12 {
 		m.Create("turn_a", "item_q"+string(rune('a'+i)), items.StatusPending, items.Question{Type: items.KindQuestion, Message: "More?"})
@@ -93,13 +96,14 @@ func summaries(t *testing.T, h Harness) {
 	first := started
 	step("an attempt that is superseded", func(notify.Time) {
 		want.Progress = ""
-		want.Status, want.Since, want.Waiting, want.WaitingCount, want.Doing, want.Text = turns.SummaryWorking, first, nil, 0, nil, ""
+		want.Status, want.Since, want.Waiting, want.WaitingCount, want.Doing, want.Text = turns.SummaryWorking, first, nil, 0, nil, "waits for its next attempt"
 		want.Spent = &turns.Spent{TotalTokens: 5}
 	})
 	m.Attempt("turn_a")
 	m.Create("turn_a", "item_edit", items.StatusInProgress, items.FileChange{Type: items.KindFileChange, Title: "Edit", Changes: []items.Change{{Path: "a.go"}}})
 	step("the next attempt", func(notify.Time) {
 		want.Doing = &turns.Doing{ItemID: "item_edit", Type: items.KindFileChange, Title: "Edit", Target: "a.go"}
+		want.Since, want.Text = m.turn("turn_a").StartedAt, "Edit: a.go"
 	})
 	m.Interrupt("turn_a", "")
 	m.Add(notify.TurnFailed, "turn_a", "", &turns.EndedEvent{
@@ -108,21 +112,22 @@ func summaries(t *testing.T, h Harness) {
 	})
 	step("a turn that failed, and one in the queue", func(now notify.Time) {
 		want.Doing, want.Error, want.Since = nil, &turns.Failure{Kind: "agent_failed", Message: "no way"}, m.turn("turn_b").QueuedAt
+		want.Text = "1 turn waits in the queue"
 		want.Spent = &turns.Spent{InputTokens: 1, OutputTokens: 2, TotalTokens: 8, Cost: &items.Cost{Amount: .25, Currency: "USD"}}
 	})
 	m.Add(notify.TurnInterrupted, "turn_b", "", &turns.EndedEvent{Type: "interrupted", State: turns.Interrupted, CompletedAt: notify.TimeOf(m.clock)})
 	step("it left the queue", func(notify.Time) {
-		want.Queued, want.Status, want.Since = 0, turns.SummaryFailed, m.turn("turn_a").CompletedAt
+		want.Queued, want.Status, want.Since, want.Text = 0, turns.SummaryFailed, m.turn("turn_a").CompletedAt, "no way"
 	})
 	m.Attempt("turn_c")
 	m.Messages("turn_c", 1, 300)
 	m.EndInReview("turn_c")
 	step("an end that waits for a review", func(notify.Time) {
-		want.TurnID, want.Error, want.Reviews, want.Text = "turn_c", nil, 1, long(199)+"…"
+		want.TurnID, want.Error, want.Reviews, want.Text = "turn_c", nil, 1, "1 result waits for a review"
 		want.Status, want.Since = turns.SummaryWaiting, m.turn("turn_c").CompletedAt
 	})
 	m.Review("turn_c", turns.Approved, "")
-	step("its verdict", func(notify.Time) { want.Reviews, want.Status = 0, turns.SummaryIdle })
+	step("its verdict", func(notify.Time) { want.Reviews, want.Status, want.Text = 0, turns.SummaryIdle, long(199)+"…" })
 	m.Rewind("turn_a", "", turns.CauseRequest)
 	m.Attempt("turn_a")
 	m.Commit()
@@ -136,20 +141,24 @@ func summaries(t *testing.T, h Harness) {
 	step("a turn that was interrupted", func(notify.Time) {
 		want.TurnID, want.Status, want.Since = "turn_d", turns.SummaryIdle, m.turn("turn_d").CompletedAt
 		want.Interrupted, want.Reason = true, "server restarted"
+		want.Text = "interrupted: server restarted; last: " + long(162) + "…"
 	})
 	m.Attempt("turn_e")
 	m.Commit()
 	m.Add(notify.TurnCompleted, "turn_e", "", &turns.EndedEvent{Type: "completed", State: turns.Completed, StopReason: "re\tfusal", CompletedAt: notify.TimeOf(m.clock.Add(3e6))})
 	step("a turn that completed but stopped early", func(notify.Time) {
 		want.TurnID, want.Since, want.Interrupted, want.Reason, want.StopReason = "turn_e", m.turn("turn_e").CompletedAt, false, "", "re fusal"
+		want.Text = "stopped early (re fusal); last: " + long(167) + "…"
 	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
 	prompt := want.Title
-	step("another title", func(notify.Time) { want.Title, want.Named = "New title", true })
+	step("another title", func(notify.Time) { want.Title = "New title" })
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", TitleBy: threads.ByClient})
-	step("a title that was given back", func(notify.Time) { want.Title, want.Named = prompt, false })
+	step("a title that was given back", func(notify.Time) { want.Title = prompt })
 	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
-	step("a closed thread", func(now notify.Time) { want.Status, want.Since = turns.SummaryClosed, now })
+	step("a closed thread", func(now notify.Time) {
+		want.Status, want.Since, want.Text = turns.SummaryClosed, now, long(199)+"…"
+	})
 	if _, err := h.Store.Prune(context.Background(), 1<<40); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +274,7 @@ func (m *model) summaries(r *rapid.T, p paging) {
 		}
 		s.Summary = turns.Summary{}
 	}
-	listed(m, said(q), fresh, err, want, func(s *turns.Summarized) int64 { return s.Thread.CreatedSeq }, p)
+	listed(m, said(q), fresh.List, err, want, func(s *turns.Summarized) int64 { return s.Thread.CreatedSeq }, p)
 }
 
 // glance compares a summary with all rows of its thread.
@@ -282,20 +291,33 @@ func (m *model) glance(s *turns.Summarized) {
 			reviews++
 		}
 	}
-	text := ""
+	text, saying, newest := "", "", "" // the last message; what the active turn is writing, or has done
 	for _, it := range m.itemsOf(k) {
 		if it.TurnID == busy && busy != "" && it.Type.IsQuestion() && it.Status.Open() {
 			waiting++
 		}
-		if it.Type == items.KindAgentMessage && !it.Superseded && it.Status != items.StatusDeleted {
-			if line := sanitize.Line(textOf(m.t, it), turns.MaxSummaryText); line != "" {
-				text = line
+		if it.Type != items.KindAgentMessage || it.Superseded || it.Status == items.StatusDeleted {
+			continue
+		}
+		last, _ := turns.LastLine(textOf(m.t, it))
+		line := sanitize.Line(textOf(m.t, it), turns.MaxSummaryText)
+		if it.Status.Open() {
+			line = last
+		}
+		if text = cmp.Or(line, text); busy != "" && it.TurnID == busy {
+			if newest = cmp.Or(last, newest); it.Status.Open() {
+				saying = last // also if it has no line: an older one is not what is written now
 			}
 		}
 	}
 	u := &s.Summary
+	if now := cmp.Or(saying, newest); u.Status == turns.SummaryWorking && now != "" {
+		text = now
+	} else if u.Status != turns.SummaryClosed && (u.Status != turns.SummaryIdle || u.Interrupted || u.StopReason != "") {
+		text = ""
+	}
 	if u.Queued != queued || u.Reviews != min(reviews, turns.MaxSummaryTurns) || u.WaitingCount != waiting || text != "" && u.Text != text ||
-		busy != "" && u.TurnID != busy || !reflect.DeepEqual(u.Spent, turns.SpentOf(k.Thread.Spent)) {
+		busy != "" && u.TurnID != busy || !reflect.DeepEqual(u.Spent, turns.SpentOf(k.Thread.Spent)) || !reflect.DeepEqual(u.Changed, k.Thread.Lines) {
 		m.t.Fatalf("%s is summarized as %+v; it has %d queued, %d reviews, %q active, %d questions, the text %q, and has spent %+v",
 			k.ID, u, queued, reviews, busy, waiting, text, k.Thread.Spent)
 	}

@@ -290,7 +290,7 @@ func (m *model) folds(k *actor, row *turns.Turn, list []*items.Item) {
 	fmt.Fprint(&got, row.State, row.Attempt, row.State.Ended())
 	live, _ := view.Events()
 	ends := slices.ContainsFunc(live, func(e fold.Entry) bool {
-		return e.Method == notify.TurnCompleted || e.Method == notify.TurnInterrupted
+		return e.Method == notify.TurnCompleted || e.Method == notify.TurnInterrupted || e.Method == notify.TurnFailed
 	})
 	fmt.Fprint(&want, cmp.Or(view.State, string(turns.Queued)), max(1, view.Attempt), ends)
 	if got.String() != want.String() || len(view.Items())+len(view.Superseded()) != len(list) {

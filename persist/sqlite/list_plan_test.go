@@ -89,6 +89,10 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
 				_, err = s.view.Summaries(ctx, turns.SummaryQuery{Query: threads.Query{State: state, Agent: agent, Newest: newest}})
 				check(fmt.Sprintf("summaries of threads of state %q and agent %q", state, agent), "threads", want, err)
+				_, err = s.view.Summaries(ctx, turns.SummaryQuery{
+					Query: threads.Query{State: state, Agent: agent, Newest: newest}, Statuses: []turns.ListStatus{turns.ListDone},
+				})
+				check(fmt.Sprintf("done threads of state %q and agent %q", state, agent), "threads", want, err)
 			}
 		}
 		for _, thread := range []string{"", "thread_a"} {
@@ -159,12 +163,18 @@ func TestSummariesSeek(t *testing.T) {
 	m.Attempt("turn_active")
 	m.Create("turn_active", "item_ask", items.StatusPending, items.PermissionRequest{Type: items.KindPermissionRequest, Title: "May I?"})
 	m.Create("turn_active", "item_run", items.StatusInProgress, items.ToolCall{Type: items.KindToolCall, Title: "Run"})
-	m.Create("turn_active", "item_say", items.StatusInProgress, items.NewAgentMessage(""))
-	m.Delta("turn_active", "item_say", "hello", 0)
+	m.Commit()
+	m = persisttest.NewMaker(t, s, "thread_b").Start()
+	m.Attempt("turn_b")
+	m.Create("turn_b", "item_say", items.StatusInProgress, items.NewAgentMessage(""))
+	m.Delta("turn_b", "item_say", "hello", 0)
+	m.Commit()
+	m = persisttest.NewMaker(t, s, "thread_c").Start()
+	m.Attempt("turn_c")
 	m.Commit()
 	prepared(t, s)
 	l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{Consumer: "seen:owner"})
-	if err != nil || len(l.Rows) != 1 || l.Rows[0].Summary.Text != "hello" || l.Rows[0].Summary.Doing == nil || len(l.Rows[0].Summary.Waiting) != 1 {
+	if err != nil || len(l.Rows) != 3 || l.Rows[0].Summary.Doing == nil || len(l.Rows[0].Summary.Waiting) != 1 || l.Rows[1].Summary.Text != "hello" || l.Rows[2].Summary.Text != "has begun" {
 		t.Fatalf("%+v, %v", l.Rows, err)
 	}
 	statements, _ := prepared(t, s)

@@ -10,6 +10,14 @@ import (
 	"strings"
 )
 
+// SameURL reports whether two URLs are the same once they are normal; one that is no URL
+// of a server is like no other.
+func SameURL(a, b string) bool {
+	a, errA := NormalURL(a)
+	b, errB := NormalURL(b)
+	return errA == nil && errB == nil && a == b
+}
+
 // NormalURL returns the one form of a server's URL: the scheme and the host in lower
 // case, no default port, no slash at the end; the path of a socket is absolute. A
 // token for one URL may go to another only if their forms are equal. A similar address

@@ -32,6 +32,7 @@ var scenarios = []scenario{
 	{"mode changed", modeChanged},
 	{whatIsUnasked, doneUnasked},
 	{"mode configured, server killed", modeOverKill},
+	{"directory renamed", directoryRenamed},
 	{"fork", forked},
 	{"model overloaded", modelOverloaded},
 	{"agent killed in mid-turn", agentKilled},

@@ -23,6 +23,10 @@ type Preset struct {
 	// with their tokens, to all sessions of its process: with the server's tools
 	// each thread needs a process of its own.
 	MixesSessions bool
+	// KeepsDirectory says that a session of the program works only in the directory in
+	// which it began. In another one commands of opencode 1.18.33 never end, or its prompts
+	// fail.
+	KeepsDirectory bool
 	// AskMode is the mode in which the agent asks before it acts: its sessions open in it
 	// as long as permissions are asked. "" = in the agent's own.
 	AskMode string
@@ -82,7 +86,7 @@ var presets = map[string]Preset{
 		Install: "npm install -g opencode-ai@1.18.33",
 		Login:   "run `opencode auth login` once",
 
-		MixesSessions: true,
+		MixesSessions: true, KeepsDirectory: true,
 		Unasked: map[string]string{
 			"build": "does everything in its directory without asking unless permission in its opencode.json says otherwise",
 			"plan":  "runs commands without asking unless permission in its opencode.json says otherwise",

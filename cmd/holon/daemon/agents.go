@@ -143,6 +143,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
 	out.Mode, out.Model, out.Unasked = c.ACP.Mode, c.ACP.Model, preset.Unasked
+	out.KeepsDirectory = preset.KeepsDirectory
 	for id, value := range c.ACP.Options {
 		if out.Options == nil {
 			out.Options = map[string]jsontext.Value{}

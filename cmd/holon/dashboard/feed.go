@@ -50,6 +50,8 @@ type feed struct {
 	ready    func(context.Context) error // whether the server can store anything
 	unstored <-chan struct{}             // has an entry after a request was refused for lack of storage
 
+	directory func(logID string) string // of new threads on the server with this log; nil = none is proposed
+
 	consumer string        // whose cursors say what was seen
 	lostWake chan struct{} // has an entry after what has ended with a restart may be other turns
 
@@ -128,16 +130,24 @@ func (f *feed) follow(ctx context.Context) error {
 	})
 }
 
-// whoAmI finds out whose cursors say what was seen.
+// whoAmI finds out whose cursors say what was seen, and whether the server has the
+// directories of this terminal.
 func (f *feed) whoAmI(ctx context.Context) error {
 	var hello requests.Hello
 	if err := f.call(ctx, "initialize", map[string]any{}, &hello); err != nil {
 		return err
 	}
+	f.hello(hello)
+	return nil
+}
+
+func (f *feed) hello(hello requests.Hello) {
+	if f.directory != nil {
+		f.send(overview.Terminal(f.directory(hello.LogID)))
+	}
 	if f.consumer = hello.Consumer(); f.consumer != ownConsumer {
 		f.send(consumer(f.consumer))
 	}
-	return nil
 }
 
 // threadPage is an answer to thread/list.

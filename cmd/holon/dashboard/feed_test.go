@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -228,4 +229,22 @@ func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 	await(t, got, "the parent of a known child", func(msg tea.Msg) bool {
 		return lists(msg, "thread_000", "failed") && lists(msg, "child", "failed")
 	})
+}
+
+// Only a server that is here gets the directory of the terminal, and it is asked anew at
+// each connection: behind an address there may be another server then.
+func TestTheServerIsAskedWhetherItIsHere(t *testing.T) {
+	for name, here := range map[string]func(*client.Client, string) bool{
+		"here": func(_ *client.Client, logID string) bool { return logID == "log_here" }, "elsewhere": func(*client.Client, string) bool { return false },
+	} {
+		p, _ := testProgram(t, Options{Client: client.New(client.At("http://127.0.0.1:1", client.SourceGiven, "", false)), Cwd: "/home/me", Here: here})
+		var sent []tea.Msg
+		f := p.newFeed()
+		f.send = func(msg tea.Msg) { sent = append(sent, msg) }
+		f.hello(requests.Hello{LogID: "log_here"})
+		want := map[string]overview.Terminal{"here": "/home/me", "elsewhere": ""}[name]
+		if len(sent) != 1 || sent[0] != want {
+			t.Errorf("%s: %v", name, sent)
+		}
+	}
 }

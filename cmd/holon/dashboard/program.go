@@ -60,7 +60,7 @@ func newProgram(ctx context.Context, o Options) *program {
 	s := styles(o.Environ)
 	p := &program{
 		ctx: ctx, o: o, now: time.Now, client: o.Client, consumer: ownConsumer, styles: s,
-		overview: overview.New(s, o.Cwd), dirty: true, follows: func() {},
+		overview: overview.New(s, ""), dirty: true, follows: func() {},
 		unstored: make(chan struct{}, 1),
 	}
 	p.page = p.overview
@@ -98,8 +98,21 @@ func (p *program) Init() tea.Cmd {
 
 // feed starts the goroutines that tell what happens on the server.
 func (p *program) feed() {
-	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests, ready: p.client.Ready, unstored: p.unstored}
+	f := p.newFeed()
 	p.work.Go(func() { f.run(p.ctx) })
+}
+
+func (p *program) newFeed() *feed {
+	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests, ready: p.client.Ready, unstored: p.unstored}
+	if p.o.Here != nil {
+		f.directory = func(logID string) string {
+			if p.o.Here(f.client, logID) {
+				return p.o.Cwd
+			}
+			return ""
+		}
+	}
+	return f
 }
 
 // Update implements tea.Model.
@@ -130,7 +143,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		p.notice = ""
 		actions = p.update(now, p.page, msg)
-	case overview.Listed, overview.Today, overview.Lost:
+	case overview.Listed, overview.Today, overview.Lost, overview.Terminal:
 		from = p.overview
 		actions = p.update(now, p.overview, msg)
 	case screen.Connection:

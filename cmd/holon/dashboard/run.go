@@ -31,8 +31,11 @@ type Options struct {
 	// server of Data if none runs. It is called off the update loop; Run closes
 	// the client.
 	Connect func(ctx context.Context, data string) (*client.Client, error)
-	// Cwd is the directory of new threads unless the person gives another.
-	Cwd string
+	// Cwd is the directory of new threads unless the person gives another, if Here says
+	// that the server of a client, which has this log, has the directories of this
+	// terminal; nil = it does not. Here is called off the update loop.
+	Cwd  string
+	Here func(c *client.Client, logID string) bool
 	// Explain returns what to do about an error, "" if there is nothing to say.
 	Explain func(error) string
 	// Bell rings the terminal's bell when a thread begins to wait.

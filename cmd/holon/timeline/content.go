@@ -17,7 +17,9 @@ type params struct {
 	Status      string   `json:"status"`
 	State       string   `json:"state"`
 	Title       string   `json:"title"`
+	TitleBy     string   `json:"title_by"`
 	Agent       string   `json:"agent"`
+	Cwd         string   `json:"cwd"`
 	Reason      string   `json:"reason"`
 	Message     string   `json:"message"`
 	StopReason  string   `json:"stop_reason"`

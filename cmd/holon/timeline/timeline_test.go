@@ -73,7 +73,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGoldenTimelines(t *testing.T) {
-	for _, name := range []string{"turn", "watch", "agent"} {
+	for _, name := range []string{"turn", "watch", "agent", "moved"} {
 		many := name == "watch"
 		t.Run(name+" plain", func(t *testing.T) {
 			var out bytes.Buffer

@@ -20,6 +20,9 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 		if p.Agent != "" {
 			text += " with agent " + OneLine(p.Agent)
 		}
+		if p.Cwd != "" {
+			text += " in " + OneLine(p.Cwd)
+		}
 		if p.Title != "" {
 			text += ": " + OneLine(p.Title)
 		}
@@ -42,9 +45,16 @@ func (r *Renderer) threadUpdated(event client.Event, p params) {
 	if p.State != "" {
 		r.block(event.ThreadID, labelThread, text+" "+OneLine(p.State)+because(p.Reason))
 	}
-	if p.Title != "" {
+	switch {
+	case p.Title != "":
 		r.titled(event.ThreadID, p.Title)
 		r.block(event.ThreadID, labelThread, text+" is now called "+OneLine(p.Title))
+	case p.TitleBy != "": // a client has given it back
+		r.titled(event.ThreadID, "")
+		r.block(event.ThreadID, labelThread, text+" has no title now")
+	}
+	if p.Cwd != "" {
+		r.block(event.ThreadID, labelThread, text+" works in "+OneLine(p.Cwd)+" now")
 	}
 	settings := map[string]string{"mode": p.Config.Mode, "model": p.Config.Model}
 	for name, value := range p.Config.Options {

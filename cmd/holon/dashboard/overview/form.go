@@ -30,15 +30,25 @@ const (
 // form asks for what a new thread needs. The prompt comes first, since the rest
 // has good defaults.
 type form struct {
-	agents []string // "" first: the server's default
-	agent  int
-	cwd    textinput.Model
-	prompt textarea.Model
-	field  int
-	sent   bool
+	agents   []formAgent // "" first: the server's default
+	agent    int
+	terminal string // the directory that is proposed for agents that have none of their own; "" = none
+	proposed string // what the field has because of that
+	cwd      textinput.Model
+	prompt   textarea.Model
+	field    int
+	sent     bool
 	// nameless is true if the directory of the terminal has a name that cannot be sent.
 	nameless bool
 	frozen   time.Time // until when rows stay after the key that sent it
+}
+
+// formAgent is an agent in the answer to agent/list, with where it works for a thread
+// without a directory, and whether its configuration says so.
+type formAgent struct {
+	Name      string `json:"name"`
+	Directory string `json:"directory"`
+	Given     bool   `json:"directory_given"`
 }
 
 // openForm opens the form as it was left, or an empty one.
@@ -51,10 +61,11 @@ func (m *Model) openForm() []screen.Action {
 }
 
 func newForm(cwd string) *form {
-	f := &form{agents: []string{""}, cwd: newInput(4096), prompt: textarea.New()}
+	f := &form{agents: []formAgent{{}}, cwd: newInput(4096), prompt: textarea.New()}
 	if f.nameless = !utf8.ValidString(cwd); !f.nameless { // the field would leave out what is no text
-		f.cwd.SetValue(cwd)
+		f.terminal = cwd
 	}
+	f.propose()
 	f.prompt.Prompt, f.prompt.ShowLineNumbers, f.prompt.EndOfBufferCharacter = "", false, ' '
 	f.prompt.CharLimit = 0 // paste and formKey see to it
 	f.prompt.SetVirtualCursor(false)
@@ -67,19 +78,34 @@ func newForm(cwd string) *form {
 // setAgents takes the answer to agent/list. The chosen agent stays chosen.
 func (f *form) setAgents(raw json.RawMessage) {
 	var result struct {
-		Agents []struct {
-			Name string `json:"name"`
-		} `json:"agents"`
+		Agents []formAgent `json:"agents"`
 	}
 	if json.Unmarshal(raw, &result) != nil {
 		return
 	}
-	chosen := f.agents[f.agent]
-	f.agents = []string{""}
-	for _, a := range result.Agents {
-		f.agents = append(f.agents, a.Name)
+	chosen := f.agents[f.agent].Name
+	standard := formAgent{}
+	if len(result.Agents) > 0 {
+		standard = result.Agents[0]
+		standard.Name = ""
 	}
-	f.agent = max(slices.Index(f.agents, chosen), 0)
+	f.agents = append([]formAgent{standard}, result.Agents...)
+	f.agent = max(slices.IndexFunc(f.agents, func(a formAgent) bool { return a.Name == chosen }), 0)
+	f.propose()
+}
+
+// propose fills the field of the directory, unless the person has written there: with the
+// terminal's, if the agent has none of its own. An empty field shows where the agent works.
+func (f *form) propose() {
+	a := f.agents[f.agent]
+	f.cwd.Placeholder = screen.OneLine(a.Directory)
+	if f.cwd.Value() != f.proposed {
+		return
+	}
+	if f.proposed = f.terminal; a.Given {
+		f.proposed = ""
+	}
+	f.cwd.SetValue(f.proposed)
 }
 
 func (f *form) focus(field int) {
@@ -163,6 +189,7 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 	case "right", "down", "l", "j", "space":
 		f.agent = (f.agent + 1) % len(f.agents)
 	}
+	f.propose()
 	return nil
 }
 
@@ -175,12 +202,12 @@ func (f *form) send() []screen.Action {
 	case text == "":
 		f.focus(fieldPrompt)
 		return say("Type what the agent should do.")
-	case f.nameless && strings.TrimSpace(f.cwd.Value()) == "":
+	case f.nameless && strings.TrimSpace(f.cwd.Value()) == "" && !f.agents[f.agent].Given:
 		f.focus(fieldDirectory)
 		return say("The name of the directory you are in is not UTF-8. Type another one.")
 	}
 	f.sent = true
-	return []screen.Action{screen.StartThread{Agent: f.agents[f.agent], Cwd: strings.TrimSpace(f.cwd.Value()), Text: text}}
+	return []screen.Action{screen.StartThread{Agent: f.agents[f.agent].Name, Cwd: strings.TrimSpace(f.cwd.Value()), Text: text}}
 }
 
 // labels of the fields have the same width.
@@ -209,7 +236,7 @@ func (f *form) lines(styles screen.Styles, width, height int) []string {
 		lines = append(lines, f.label(styles, fieldPrompt, i)+screen.Pad(row, width-labelWidth))
 	}
 	agent := "the server's default"
-	if name := f.agents[f.agent]; name != "" {
+	if name := f.agents[f.agent].Name; name != "" {
 		agent = screen.OneLine(name)
 	}
 	if f.field == fieldAgent {

@@ -61,6 +61,10 @@ type Model struct {
 	Drawn int
 }
 
+// Terminal is the directory that new threads get unless the person gives another: that of
+// the terminal, or "" if the server does not have it.
+type Terminal string
+
 // New returns an empty overview. cwd is the directory that new threads get
 // unless the person gives another.
 func New(styles screen.Styles, cwd string) *Model {
@@ -125,6 +129,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.today = msg
 	case Lost:
 		m.ended = msg
+	case Terminal:
+		m.cwd = string(msg)
 	case tea.KeyPressMsg:
 		m.frozen = now.Add(settle)
 		actions = append(actions, m.key(now, msg)...)

@@ -175,6 +175,7 @@ func Consumer(ctx context.Context, server Caller) string {
 
 // Hello is what initialize says of whoever sends a request.
 type Hello struct {
+	LogID string `json:"log_id"`
 	Token struct {
 		Name   string `json:"name"`
 		Parent string `json:"parent"` // of a console token: the person's own one

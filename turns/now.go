@@ -1,0 +1,122 @@
+package turns
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/seed82539d15/holon/sanitize"
+)
+
+// Recent is what the newest rows of a thread say, for Now. Texts are one line, cut.
+type Recent struct {
+	Active bool   // a turn is active
+	Saying string // the last line of the message that the active turn is writing
+	Newest string // the active turn's newest message or tool, if it is newer than the turn's progress
+	Woken  int    // how many inbox entries have woken the active turn; 0 = it is no wake
+	Retry  bool   // the active turn waits for its next attempt
+	Last   string // the beginning of the agent's last live text
+}
+
+// Now says in one line what a thread does, asks or has said: Text of a summary whose
+// other members are set.
+func (s *Summary) Now(r Recent) string {
+	switch s.Status {
+	case SummaryWaiting:
+		if len(s.Waiting) > 0 {
+			return s.Waiting[0].Title
+		}
+		if s.Reviews == 1 {
+			return "1 result waits for a review"
+		}
+		return fmt.Sprintf("%d results wait for a review", s.Reviews)
+	case SummaryWorking:
+		return s.work(r)
+	case SummaryFailed:
+		if s.Error == nil {
+			return r.Last
+		}
+		return firstOf(s.Error.Message, s.Error.Kind)
+	case SummaryIdle:
+		switch {
+		case s.Interrupted && s.Reason != "":
+			return ending("interrupted: "+s.Reason, r.Last)
+		case s.Interrupted:
+			return ending("interrupted", r.Last)
+		case s.StopReason != "":
+			return ending(EarlyStop(s.StopReason), r.Last)
+		}
+	}
+	return r.Last
+}
+
+// work is Now of a thread that works.
+func (s *Summary) work(r Recent) string {
+	switch now := firstOf(r.Saying, s.Doing.Line(), r.Newest, s.Progress); {
+	case now != "":
+		return now
+	case !r.Active:
+		return counted(s.Queued, "turn waits", "turns wait") + " in the queue"
+	case r.Retry:
+		return "waits for its next attempt"
+	case r.Woken > 0:
+		return "woken by " + counted(r.Woken, "entry", "entries")
+	}
+	return "has begun"
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
+// ending is how a turn ended, and what was said last.
+func ending(how, last string) string {
+	if last != "" {
+		how += "; last: " + last
+	}
+	return sanitize.Line(how, MaxSummaryText)
+}
+
+// Line is a tool and what it touches, once if one says the other; "" of nil.
+func (d *Doing) Line() string {
+	switch {
+	case d == nil:
+		return ""
+	case d.Title == "" || strings.Contains(d.Target, d.Title):
+		return d.Target
+	case d.Target == "" || strings.Contains(d.Title, d.Target):
+		return d.Title
+	}
+	return sanitize.Line(d.Title+": "+d.Target, MaxSummaryText)
+}
+
+// LastLine returns the last line of a text that has a letter or a digit, of at most
+// MaxSummaryText characters: what is too long is cut at its beginning, so that a line
+// that grows is seen to grow. whole says that nothing before the text would change it.
+func LastLine(text string) (line string, whole bool) {
+	for text != "" {
+		i := strings.LastIndexByte(text, '\n')
+		line := sanitize.Line(text[i+1:], len(text))
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+			all := []rune(line)
+			if len(all) > MaxSummaryText {
+				return "…" + string(all[len(all)-MaxSummaryText+1:]), true
+			}
+			return line, i >= 0
+		}
+		text = text[:max(i, 0)]
+	}
+	return "", false
+}
