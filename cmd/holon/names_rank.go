@@ -211,7 +211,7 @@ func (r row) named(kind *nameKind) named {
 		n.id, n.level, n.given = r.ThreadID, r.Level, r.TitleBy == threads.ByClient
 		if r.Summary != nil {
 			n.state = summaryStatus(threads.State(r.State), r.Summary)
-			if n.title == "" {
+			if n.title == "" && r.Summary.Title != n.id {
 				n.began = r.Summary.Title
 			}
 		}

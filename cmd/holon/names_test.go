@@ -216,16 +216,20 @@ func TestRunMakesAThreadButNeverOneCalledLatest(t *testing.T) {
 
 func TestOnlySoManyThreadsAreLookedAt(t *testing.T) {
 	s := startServer(t)
-	s.startThreads([2]string{"a", "old"}, [2]string{"b", "new"}, [2]string{"c", "newer"})
+	// The server selects by the words of the name, and all of them are in the agent's name.
+	s.startThreads([2]string{"a", "old"}, [2]string{"b", "echo"}, [2]string{"c", "newer"})
 	c := client.New(client.Discover(s.data))
 	defer c.Close()
 	var errs buffer
 	find := finder{console: &console{err: &errs}, ctx: t.Context(), client: c, most: 2}
-	if id, err := find.thread("new"); id != "b" || err != nil || errs.String() != "Only the newest 2 threads were looked at.\n" {
+	if id, err := find.thread("echo"); id != "b" || err != nil || errs.String() != "Only the newest 2 threads were looked at.\n" {
 		t.Errorf("%q, %v, %q", id, err, errs.String())
 	}
-	if _, err := find.thread("old"); err == nil || !strings.Contains(err.Error(), `"old" among the newest 2 threads: no such thread`) {
+	if _, err := find.thread("cho"); err == nil || !strings.Contains(err.Error(), `"cho" among the newest 2 threads: no such thread`) {
 		t.Error(err)
+	}
+	if id, err := find.thread("old"); id != "a" || err != nil {
+		t.Errorf("one that only the server finds: %q, %v", id, err)
 	}
 	if id, err := find.thread("a"); id != "a" || err != nil {
 		t.Errorf("an id: %q, %v", id, err)
