@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -51,6 +53,11 @@ func (a agents) of(name string) *agent {
 		return g
 	}
 	return &agent{}
+}
+
+// missing is the error for an agent that is not configured.
+func (a agents) missing(name string) error {
+	return &turns.NoAgentError{Agent: name, Known: slices.Sorted(maps.Keys(a))}
 }
 
 // mayGoOn reports whether the agent may go on with a turn that has waited over a restart. A

@@ -319,6 +319,19 @@ var ErrServerStops = errors.New("the server stops; the turn waits for the next o
 // answered.
 type Answer = items.Answer
 
+// NoAgentError is ErrAgentNotFound with the name that was asked for, and those of the
+// agents that there are.
+type NoAgentError struct {
+	Agent string
+	Known []string // sorted
+}
+
+// Error implements error.
+func (e *NoAgentError) Error() string { return fmt.Sprintf("there is no agent %q", e.Agent) }
+
+// Unwrap returns ErrAgentNotFound.
+func (e *NoAgentError) Unwrap() error { return ErrAgentNotFound }
+
 // UnsupportedError says that an agent cannot do what was requested.
 type UnsupportedError struct {
 	Agent string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // agentRow is an agent in the result of agent/list.
@@ -73,7 +75,11 @@ known only after it was started once. "holon doctor" starts each agent once.
 			if len(args) == 1 {
 				i := slices.IndexFunc(rows, func(a agentRow) bool { return a.Name == args[0] })
 				if i < 0 {
-					return fmt.Errorf("there is no agent %q; `holon agents` lists them", args[0])
+					names := make([]string, len(rows))
+					for i := range rows {
+						names[i] = rows[i].Name
+					}
+					return fmt.Errorf("there is no agent %q%s", args[0], cmp.Or(nearest.Hint(args[0], names), "; `holon agents` lists them"))
 				}
 				if format == "text" {
 					return rows[i].print(&g.console, i == 0)

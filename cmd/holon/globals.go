@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -102,7 +103,7 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	if url != "" {
 		if _, err := client.NormalURL(url); err != nil {
-			return nil, &usageError{err: err}
+			return nil, usagef("%s: %w", source, err)
 		}
 		// The token of a data directory leaves this machine only if the same
 		// command line names both.
@@ -133,7 +134,7 @@ func (g *globals) format(allowed ...string) (string, error) {
 		return allowed[0], nil
 	}
 	if !slices.Contains(allowed, g.output) {
-		return "", usagef("-o %s: this command prints %s", g.output, strings.Join(allowed, ", "))
+		return "", usagef("-o %s: this command prints %s%s", timeline.OneLine(g.output), strings.Join(allowed, ", "), nearest.Hint(g.output, allowed))
 	}
 	return g.output, nil
 }

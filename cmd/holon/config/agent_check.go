@@ -9,14 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/turns"
 )
 
 func (l *Loaded) checkDefaultAgent() error {
 	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
-			"there is no agent %s (there are %s; presets are %s); define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
-			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames())}
+			"there is no agent %s (there are %s; presets are %s)%s; define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
+			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames(), nearest.Hint(l.DefaultAgent, l.agentNames()))}
 	}
 	return nil
 }
@@ -28,7 +29,7 @@ func (l *Loaded) checkChildAgents() error {
 		for _, child := range l.Agents[name].ChildAgents {
 			if _, ok := l.Agents[child]; !ok && child != KindEcho {
 				full := "agents." + name + ".child_agents"
-				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)", quote(child), strings.Join(l.agentNames(), ", "))}
+				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)%s", quote(child), strings.Join(l.agentNames(), ", "), nearest.Hint(child, l.agentNames()))}
 			}
 		}
 	}
