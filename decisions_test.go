@@ -15,7 +15,7 @@ const (
 	decisionsTitle = "## In one line each\n"
 )
 
-var decisionName = regexp.MustCompile(`^\*\*(.+?)[.,:]?\*\*`)
+var decisionName = regexp.MustCompile(`^\*\*(.+?)[.,:;]?\*\*`)
 
 // Docs/decisions.md begins with a line for each of its decisions, in their order. To
 // write these lines anew: go test -run TestEveryDecisionHasItsLine -update .

@@ -248,8 +248,8 @@ func TestProcessesPerThreadAreWhatTheProgramNeeds(t *testing.T) {
 	const plain, opencode = "kind=\"acp\"\ncommand=\"x\"\n", "kind=\"acp\"\ncommand=[\"/opt/bin/opencode\", \"acp\"]\n"
 	for keys, want := range map[string]ACPAgent{
 		plain:                                   {MaxProcesses: 1},
-		plain + "process_per_thread = true\n":   {ProcessPerThread: true, MaxProcesses: 64},
-		opencode:                                {ProcessPerThread: true, MaxProcesses: 64},
+		plain + "process_per_thread = true\n":   {ProcessPerThread: true},
+		opencode:                                {ProcessPerThread: true},
 		opencode + "max_processes = 8\n":        {ProcessPerThread: true, MaxProcesses: 8},
 		opencode + "process_per_thread=false\n": {MaxProcesses: 1},
 		opencode + "tools = false\n":            {MaxProcesses: 1}, // nothing to keep apart

@@ -30,7 +30,7 @@ func (d *daemon) announce() error {
 	if err != nil {
 		return err
 	}
-	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID, PublicURL: d.cfg.ConsoleURL(), LeftOut: d.leftOut}
+	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID, PublicURL: d.cfg.ConsoleURL(), LeftOut: d.leftOut, Path: os.Getenv("PATH")}
 	// Without the entry the dashboard of another data directory does not list this server.
 	if err := d.Servers.Add(servers.Entry{ServerRecord: self, Data: d.cfg.Data}); err != nil {
 		d.log.Warn("enter this server into the registry", zap.Error(err))
@@ -54,6 +54,9 @@ func (d *daemon) announce() error {
 	}
 	for _, u := range d.consoleURLs() {
 		d.say("console: %s", u)
+	}
+	if !d.Text {
+		return nil
 	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "http://") {
