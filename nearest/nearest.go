@@ -48,11 +48,15 @@ func Hint(word string, candidates []string) string {
 	return ""
 }
 
-// NoneOf says that a word is none of those that are possible, and which may be meant.
+// NoneOf says that a word is none of those that are possible, and which of several may be
+// meant.
 func NoneOf[T ~string](word T, known []T) string {
 	names := make([]string, len(known))
 	for i, k := range known {
 		names[i] = string(k)
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("%.64q is not %s", string(word), names[0])
 	}
 	return fmt.Sprintf("%.64q is none of %s", string(word), strings.Join(names, ", ")) + Hint(string(word), names)
 }

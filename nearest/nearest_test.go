@@ -23,6 +23,9 @@ func TestTheNearestWordIsMeant(t *testing.T) {
 	if got := Hint("agnet", words); got != "; did you mean agent?" {
 		t.Error(got)
 	}
+	if got := NoneOf("sumary", []string{"summary"}); got != `"sumary" is not summary` {
+		t.Error(got)
+	}
 	if got := NoneOf("runing", []string{"running", "paused"}); got != `"runing" is none of running, paused; did you mean running?` {
 		t.Error(got)
 	}
