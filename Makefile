@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 BUILDFLAGS ?= -trimpath
 DIST ?= dist
 LISTEN ?= 127.0.0.1:8080
-DATA ?= data
+DATA ?=
 SOAK ?= 10m
 CASES ?= 1000000
 STARTS ?= 10000
@@ -34,8 +34,8 @@ build: ## Build bin/holon
 	$(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/holon
 
 .PHONY: serve
-serve: build ## Build, then serve with SQLite in ./data and the echo agent; it says how to use others
-	./$(BIN) serve --listen $(LISTEN) --data $(DATA)
+serve: build ## Build, then serve; it says how to use your agents (LISTEN=127.0.0.1:0: a free port; DATA=DIR: its data)
+	./$(BIN) serve --listen $(LISTEN) $(if $(DATA),--data $(DATA))
 
 .PHONY: dist
 dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA256SUMS

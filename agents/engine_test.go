@@ -244,7 +244,7 @@ func TestShellExampleWorks(t *testing.T) {
 
 func TestPythonExampleWorks(t *testing.T) {
 	if _, err := osexec.LookPath("python3"); err != nil {
-		hosttest.Need(t, "python3 is not installed, so the example of docs/agents.md is not run")
+		hosttest.Need(t, "python3 is not installed, so the example of docs/write-an-agent.md is not run")
 	}
 	for kind, want := range map[string]string{items.AllowOnce: "It ended with 3.", items.RejectOnce: "Then I leave it."} {
 		s := serve(t, command(t, exec.Config{Command: []string{example(t, "agent.py")}, Output: exec.OutputEvents}))
@@ -271,7 +271,7 @@ func TestPythonExampleWorks(t *testing.T) {
 }
 
 func TestDocumentationShowsTheExamplesThatAreTested(t *testing.T) {
-	doc, err := os.ReadFile("../docs/agents.md")
+	doc, err := os.ReadFile("../docs/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestDocumentationShowsTheExamplesThatAreTested(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(doc), string(code)) {
-			t.Errorf("docs/agents.md does not show docs/examples/%s as it is", name)
+			t.Errorf("docs/write-an-agent.md does not show docs/examples/%s as it is", name)
 		}
 	}
 }

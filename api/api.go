@@ -40,6 +40,9 @@ type Services struct {
 	// Directory is where an agent works for a thread with this cwd; "" = nowhere that
 	// is known. It must not block. nil: in the cwd.
 	Directory func(agent, cwd string) string
+	// Memory is how much memory the processes of an agent use, in bytes; 0 = none, or not
+	// known. It may take a moment, so only agent/list asks. nil: not known.
+	Memory func(agent string) int64
 
 	// InboxReader reads inboxes. It is needed if there are Inboxes.
 	InboxReader inbox.Reader
@@ -96,6 +99,9 @@ func New(s Services) (*API, error) {
 	}
 	if a.Directory == nil {
 		a.Directory = func(_, cwd string) string { return cwd }
+	}
+	if a.Memory == nil {
+		a.Memory = func(string) int64 { return 0 }
 	}
 	a.Limits, a.startedAt = a.Limits.withDefaults(), notify.TimeOf(a.StartedAt)
 	a.open, a.shut = context.WithCancel(context.Background())

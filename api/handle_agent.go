@@ -27,6 +27,7 @@ func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListR
 	}
 	agents := append([]turns.AgentInfo{}, h.api.Engine.Agents()...)
 	for i := range agents {
+		agents[i].MemoryBytes = h.api.Memory(agents[i].Name)
 		if Limited(ctx) {
 			agents[i].LastError, agents[i].Directory, agents[i].DirectoryGiven = "", "", false
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -227,7 +228,7 @@ func (p *ThreadListParams) checkSummaryFilters() error {
 	}
 	for i, s := range p.Status {
 		if !slices.Contains(turns.ListStatuses, s) {
-			return Invalid(indexed("status", i), turns.ReasonUnknown, "%.64q is none of %v", string(s), turns.ListStatuses)
+			return Invalid(indexed("status", i), turns.ReasonUnknown, "%s", nearest.NoneOf(s, turns.ListStatuses))
 		}
 	}
 	if len(p.Text) > maxListText {
@@ -241,7 +242,7 @@ func oneOf[T ~string](field string, v T, known []T) error {
 	if v == "" || slices.Contains(known, v) {
 		return nil
 	}
-	return Invalid(field, "unknown", "%.64q is none of %v", string(v), known)
+	return Invalid(field, "unknown", "%s", nearest.NoneOf(v, known))
 }
 
 // ThreadReadParams are the params of thread/read.

@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
@@ -108,6 +109,9 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	var bad *turns.InvalidError
 	if errors.As(err, &bad) {
 		return Invalid(bad.Field, bad.Reason, "%s", bad.Text)
+	}
+	if none, ok := errors.AsType[*turns.NoAgentError](err); ok {
+		return Errorf(KindAgentNotFound, "%s%s", none.Error(), nearest.Hint(none.Agent, none.Known))
 	}
 	if e := agentError(err); e != nil {
 		return e

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -391,6 +393,15 @@ func (c Call) context(ctx context.Context) context.Context {
 	return ctx
 }
 
+// names are the names of all methods.
+func (a *API) names() []string {
+	names := make([]string, len(a.methods))
+	for i := range a.methods {
+		names[i] = a.methods[i].Name
+	}
+	return names
+}
+
 // Call executes one request. It returns the method for metrics, nil if no
 // method has this name.
 func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Call) (rep Reply, method *Method) {
@@ -399,7 +410,7 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 		if len(name) > 128 {
 			name = name[:128]
 		}
-		e := Errorf(KindMethodNotFound, "there is no method %q; rpc.discover lists all", name)
+		e := Errorf(KindMethodNotFound, "there is no method %q%s", name, cmp.Or(nearest.Hint(name, a.names()), "; rpc.discover lists all"))
 		e.Data.Method = name
 		return Reply{Err: e}, nil
 	}

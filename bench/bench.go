@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // Options say what to measure and how. Only Executable is required.
@@ -137,7 +138,7 @@ type UnknownError struct{ Name string }
 // Error implements error.
 func (e *UnknownError) Error() string {
 	names, _ := Names()
-	return fmt.Sprintf("there is no measure %q; there are %s", e.Name, strings.Join(names, ", "))
+	return "the measure " + nearest.NoneOf(e.Name, names)
 }
 
 // Run measures. It leaves neither files nor processes behind. The error is an

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -50,16 +51,13 @@ func (c *CreateBridge) Check() error {
 	case c.Kind == KindCommand:
 		return turns.Invalid("kind", turns.ReasonInvalid, "a bridge that runs a program is for the configuration only")
 	case !slices.Contains(Kinds, c.Kind):
-		return turns.Invalid("kind", turns.ReasonInvalid, "must be webhook, ntfy, slack or github")
+		return turns.Invalid("kind", turns.ReasonInvalid, "%s", nearest.NoneOf(c.Kind, []Kind{KindWebhook, KindNtfy, KindSlack, KindGitHub}))
 	}
 	return checkOnPause(c.OnPause)
 }
 
 func checkOnPause(p OnPause) error {
-	if p != "" && p != PauseWaits && p != PauseDrops {
-		return turns.Invalid("on_pause", turns.ReasonInvalid, "must be wait or drop")
-	}
-	return nil
+	return turns.OneOf("on_pause", turns.ReasonInvalid, p, PauseWaits, PauseDrops)
 }
 
 // UpdateBridge changes members of a bridge that are not secret.
@@ -169,8 +167,8 @@ func (c *CreateSubscription) Check() error {
 	if c.ThreadID != "" && !threads.ValidID(c.ThreadID) {
 		return turns.Invalid("thread_id", turns.ReasonInvalid, "is no thread id")
 	}
-	if c.Order != "" && c.Order != OrderTurn && c.Order != OrderStrict {
-		return turns.Invalid("order", turns.ReasonInvalid, "must be turn or strict")
+	if err := turns.OneOf("order", turns.ReasonInvalid, c.Order, OrderTurn, OrderStrict); err != nil {
+		return err
 	}
 	return checkChoice(c.On, c.Methods)
 }
@@ -178,7 +176,7 @@ func (c *CreateSubscription) Check() error {
 func checkChoice(on []On, methods []string) error {
 	for i, o := range on {
 		if !slices.Contains(Ons, o) {
-			return turns.Invalid(indexed("on", i), turns.ReasonInvalid, "must be final, questions, progress or inbox")
+			return turns.Invalid(indexed("on", i), turns.ReasonInvalid, "%s", nearest.NoneOf(o, Ons))
 		}
 	}
 	if len(methods) > MaxMethods {
@@ -217,8 +215,8 @@ func (c *UpdateSubscription) Check() error {
 	if c.Methods != nil {
 		methods = *c.Methods
 	}
-	if c.Order != nil && *c.Order != OrderTurn && *c.Order != OrderStrict {
-		return turns.Invalid("order", turns.ReasonInvalid, "must be turn or strict")
+	if known := []Order{OrderTurn, OrderStrict}; c.Order != nil && !slices.Contains(known, *c.Order) {
+		return turns.Invalid("order", turns.ReasonInvalid, "%s", nearest.NoneOf(*c.Order, known))
 	}
 	return checkChoice(on, methods)
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -19,6 +21,7 @@ type agent struct {
 	service     turns.Service    // nil: it does nothing outside of its turns
 	local       turns.Local      // nil: it works in no directory that the server knows
 	settled     bool             // its sessions work only in the directory in which they began
+	lender      turns.Lender     // nil: its prompts need no place of their own
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 
@@ -34,6 +37,7 @@ func newAgent(is turns.Agent) *agent {
 	if s, ok := is.(turns.Settler); ok {
 		g.settled = s.KeepsDirectory()
 	}
+	g.lender, _ = is.(turns.Lender)
 	if equipped, ok := is.(turns.Equipped); ok {
 		g.access = equipped.Access()
 	}
@@ -49,6 +53,11 @@ func (a agents) of(name string) *agent {
 		return g
 	}
 	return &agent{}
+}
+
+// missing is the error for an agent that is not configured.
+func (a agents) missing(name string) error {
+	return &turns.NoAgentError{Agent: name, Known: slices.Sorted(maps.Keys(a))}
 }
 
 // mayGoOn reports whether the agent may go on with a turn that has waited over a restart. A

@@ -184,7 +184,7 @@ func (e *Engine) openThread(ctx context.Context, threadID string, idle bool) (th
 		case idle && a.state.active != nil:
 			return threads.Thread{}, turns.ErrBusy
 		case e.rules.agents[a.state.thread.Agent] == nil:
-			return threads.Thread{}, turns.ErrAgentNotFound
+			return threads.Thread{}, e.rules.agents.missing(a.state.thread.Agent)
 		}
 		return *a.state.thread, nil
 	})

@@ -2,8 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -23,6 +26,10 @@ type puppet struct {
 	calls chan *call
 	once  sync.Once
 	freed chan struct{} // closed: every prompt returns
+
+	mu   sync.Mutex
+	lent map[string]bool // the threads whose places are lent
+	odd  []string        // what was lent or reclaimed twice
 }
 
 // call is one prompt under way.
@@ -33,7 +40,7 @@ type call struct {
 }
 
 func newPuppet(name string, deaf bool) *puppet {
-	return &puppet{name: name, kind: "puppet", deaf: deaf, calls: make(chan *call, 4096), freed: make(chan struct{})}
+	return &puppet{name: name, kind: "puppet", deaf: deaf, calls: make(chan *call, 4096), freed: make(chan struct{}), lent: map[string]bool{}}
 }
 
 func (a *puppet) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: a.kind} }
@@ -53,6 +60,39 @@ func (a *puppet) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	case <-a.freed:
 		return turns.Outcome{State: turns.Interrupted, StopReason: "freed"}
 	}
+}
+
+// Lend implements turns.Lender.
+func (a *puppet) Lend(threadID string) { a.lend(threadID, true) }
+
+// Reclaim implements turns.Lender.
+func (a *puppet) Reclaim(threadID string) { a.lend(threadID, false) }
+
+func (a *puppet) lend(threadID string, lent bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lent[threadID] == lent {
+		a.odd = append(a.odd, fmt.Sprintf("%s: %v twice", threadID, lent))
+	}
+	a.lent[threadID] = lent
+}
+
+// lends are the threads whose places are lent. It fails the test if one was lent or
+// reclaimed twice.
+func (a *puppet) lends(t testing.TB) (threads []string) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.odd) > 0 {
+		t.Errorf("the places of the agent %s: %q", a.name, a.odd)
+	}
+	for id, lent := range a.lent {
+		if lent {
+			threads = append(threads, id)
+		}
+	}
+	slices.Sort(threads)
+	return threads
 }
 
 // Configure sets settings. The agent has all settings except "none".

@@ -173,6 +173,11 @@ func (h *harness) run() {
 		if err := <-ran; err != nil {
 			h.t.Errorf("run engine: %v", err)
 		}
+		for _, a := range []*puppet{h.agent, h.deaf, h.model} {
+			if lent := a.lends(h.t); len(lent) > 0 {
+				h.t.Errorf("the engine has stopped, and the agent %s still lends the places of %q", a.name, lent)
+			}
+		}
 	})
 	stopEngine := h.stopEngine
 	h.stop = func() {

@@ -36,12 +36,14 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 			a.work.letGo(a.state.active != nil && a.state.active.waitsForPerson())
 			for l.runCommand() || l.takeArrivals() { // each is refused
 			}
+			a.lent.follow(a)
 			return true
 		}
 		if due := a.nextDue(); !due.IsZero() && !time.Now().Before(due) {
 			a.runDue()
 		}
 		a.lendSlot()
+		a.lent.follow(a)
 		if l.runCommand() {
 			continue
 		}

@@ -94,7 +94,7 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, noDir
 		state = d.next().thread.State
 	}
 	if c.Agent != "" && d.rules.agents[c.Agent] == nil {
-		return turns.StartThreadResult{}, turns.ErrAgentNotFound
+		return turns.StartThreadResult{}, d.rules.agents.missing(c.Agent)
 	}
 	next, err := threads.Next(state, threads.VerbStart, false)
 	if err != nil {

@@ -50,7 +50,7 @@ func (ws *Workers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult,
 
 func (ws *Workers) checkClaim(c turns.Claim) error {
 	if ws.e.rules.agents[c.Agent] == nil {
-		return turns.ErrAgentNotFound
+		return ws.e.rules.agents.missing(c.Agent)
 	}
 	if ws.e.rules.agents[c.Agent].remote == nil {
 		return turns.Invalid("agent", turns.ReasonInvalid, "%s runs its turns itself: only turns of an agent of kind worker are claimed", c.Agent)

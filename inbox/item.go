@@ -112,15 +112,11 @@ func (it *Item) Check(field string) error {
 	texts := map[string]string{"native_id": it.NativeID}
 	if g := it.Grouping; g != nil {
 		texts["grouping.resource_ref"], texts["grouping.event_family"] = g.ResourceRef, g.EventFamily
-		switch g.Flush {
-		case "", FlushNormal, FlushImmediate:
-		default:
-			return turns.Invalid(at("grouping.flush"), turns.ReasonUnknown, "must be normal or immediate")
+		if err := turns.OneOf(at("grouping.flush"), turns.ReasonUnknown, g.Flush, FlushNormal, FlushImmediate); err != nil {
+			return err
 		}
-		switch g.Breaks {
-		case "", BreaksNone, BreaksBefore, BreaksAfter:
-		default:
-			return turns.Invalid(at("grouping.breaks"), turns.ReasonUnknown, "must be none, before or after")
+		if err := turns.OneOf(at("grouping.breaks"), turns.ReasonUnknown, g.Breaks, BreaksNone, BreaksBefore, BreaksAfter); err != nil {
+			return err
 		}
 	}
 	for name, s := range texts {

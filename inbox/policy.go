@@ -111,17 +111,10 @@ func (p Policy) Check() error {
 			return turns.Invalid("policy."+v.name, turns.ReasonRange, "must be between %d and %d", v.least, v.most)
 		}
 	}
-	switch p.Wake {
-	case "", WakeIdle, WakeNone:
-	default:
-		return turns.Invalid("policy.wake", turns.ReasonUnknown, "must be idle or none")
+	if err := turns.OneOf("policy.wake", turns.ReasonUnknown, p.Wake, WakeIdle, WakeNone); err != nil {
+		return err
 	}
-	switch p.Ack {
-	case "", AckTurnEnd, AckExplicit:
-	default:
-		return turns.Invalid("policy.ack", turns.ReasonUnknown, "must be turn_end or explicit")
-	}
-	return nil
+	return turns.OneOf("policy.ack", turns.ReasonUnknown, p.Ack, AckTurnEnd, AckExplicit)
 }
 
 // checkReset checks the names of members.

@@ -32,6 +32,8 @@ var (
 	ActiveTurns  = Range[int]{64, 1, 100_000}
 	WaitingTurns = Range[int]{1024, 1, 100_000}
 	QueuedTurns  = Range[int]{64, 1, 10_000}
+	// Of all agents; 0 = as many as half of the memory allows.
+	Processes = Range[int]{0, 0, 1000}
 
 	// Of one inbox. 10,000 entries are more than an agent or a person reads; with
 	// 64 MiB an actor decides about them within seconds. The most are for an inbox

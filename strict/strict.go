@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // The reasons of an Error.
@@ -56,7 +58,7 @@ func Explain(err error) *Error {
 		field := path(e.JSONPointer)
 		switch {
 		case errors.Is(err, json.ErrUnknownName):
-			return &Error{field, UnknownField, "there is no such member"}
+			return &Error{field, UnknownField, "there is no such member" + nearest.Hint(e.JSONPointer.LastToken(), members(e.GoType))}
 		case e.GoType != nil && e.JSONKind == jsontext.KindNumber && isInteger(e.GoType.Kind()):
 			return &Error{field, OutOfRange, "it must be an integer that fits 64 bits"}
 		case e.Err != nil && e.GoType != nil && reflect.PointerTo(e.GoType).Implements(reflect.TypeFor[json.Unmarshaler]()):
@@ -71,9 +73,24 @@ func Explain(err error) *Error {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return &Error{field, DuplicateField, "the member is there twice"}
 		}
-		return malformed(field, e.Err)
+		bad := malformed(field, e.Err)
+		bad.Text = "it is not JSON in UTF-8: " + bad.Text
+		return bad
 	}
 	return malformed("", err)
+}
+
+// members are the names of the members of a struct, also of embedded ones.
+func members(t reflect.Type) (names []string) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func malformed(field string, err error) *Error {

@@ -36,8 +36,8 @@ func TestErrorSaysWhichMemberIsWrongAndWhy(t *testing.T) {
 	for raw, want := range map[string]string{
 		`5`:                              ` wrong_type it must be an object`,
 		`[]`:                             ` wrong_type it must be an object`,
-		`{"txt":"a"}`:                    `txt unknown_field there is no such member`,
-		`{"Text":"a"}`:                   `Text unknown_field there is no such member`,
+		`{"txt":"a"}`:                    `txt unknown_field there is no such member; did you mean text?`,
+		`{"Text":"a"}`:                   `Text unknown_field there is no such member; did you mean text?`,
 		`{"parts":[{},{"a":1}]}`:         `parts[1].a unknown_field there is no such member`,
 		`{"text":"a","text":"b"}`:        `text duplicate_field the member is there twice`,
 		`{"any":{"a":1,"a":1}}`:          `any.a duplicate_field the member is there twice`,
@@ -52,9 +52,9 @@ func TestErrorSaysWhichMemberIsWrongAndWhy(t *testing.T) {
 		`{"pointer":"1"}`:                `pointer wrong_type it must be an integer`,
 		`{"own":"then"}`:                 `own malformed it must be now`,
 		`{"own":5}`:                      `own malformed it must be now`,
-		`{"text":"a"`:                    ` malformed unexpected EOF`,
-		`{"text":"` + "\xff" + `"}`:      `text malformed invalid UTF-8`,
-		`{"` + "a\xff" + `":1,"text":5}`: ` malformed invalid UTF-8`,
+		`{"text":"a"`:                    ` malformed it is not JSON in UTF-8: unexpected EOF`,
+		`{"text":"` + "\xff" + `"}`:      `text malformed it is not JSON in UTF-8: invalid UTF-8`,
+		`{"` + "a\xff" + `":1,"text":5}`: ` malformed it is not JSON in UTF-8: invalid UTF-8`,
 	} {
 		var v shape
 		bad, ok := errors.AsType[*Error](Unmarshal([]byte(raw), &v))

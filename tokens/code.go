@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -65,7 +66,7 @@ func (c *MakeCode) check() error {
 		return turns.Invalid("name", turns.ReasonInvalid, "a name has 1 to %d letters, digits and . _ - and begins with a letter or a digit", MaxLabel)
 	}
 	if !RoleOperate.Covers(c.Role) {
-		return turns.Invalid("role", turns.ReasonUnknown, "%.64q is none of %v", string(c.Role), Roles)
+		return turns.Invalid("role", turns.ReasonUnknown, "%s", nearest.NoneOf(c.Role, Roles))
 	}
 	return checkThreads(c.ThreadIDs)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -103,7 +104,7 @@ func (c *Create) Check() error {
 	case c.Name == OwnerName:
 		return turns.Invalid("name", turns.ReasonInvalid, "%s is the name of the server's own user", OwnerName)
 	case !RoleOperate.Covers(c.Role):
-		return turns.Invalid("role", turns.ReasonUnknown, "%.64q is none of %v", string(c.Role), Roles)
+		return turns.Invalid("role", turns.ReasonUnknown, "%s", nearest.NoneOf(c.Role, Roles))
 	case c.ExpiresInSeconds != nil && !(*c.ExpiresInSeconds >= 1 && *c.ExpiresInSeconds <= MaxLife.Seconds()):
 		return turns.Invalid("expires_in_seconds", turns.ReasonRange, "a token lives for 1 to %.0f seconds; without this member it does not expire", MaxLife.Seconds())
 	}

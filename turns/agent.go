@@ -46,7 +46,10 @@ type AgentInfo struct {
 	Warning   string `json:"warning,omitzero"`
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"` // open in a process
-	LastError string `json:"last_error,omitzero"`
+	// MemoryBytes is the memory of the processes and of what they have started, as far as
+	// agent/list has asked for it (Measured); 0 = not known. Info leaves it out.
+	MemoryBytes int64  `json:"memory_bytes,omitzero"`
+	LastError   string `json:"last_error,omitzero"`
 	// Directory is where a thread without a cwd works; "" where the server knows none.
 	// DirectoryGiven says that the agent's configuration says so, else it is where the
 	// server was started.
@@ -105,6 +108,28 @@ type Settler interface {
 	// KeepsDirectory reports whether a thread that has a session cannot get another
 	// directory.
 	KeepsDirectory() bool
+}
+
+// Measured is an Agent whose processes use memory that can be measured.
+type Measured interface {
+	Agent
+	// Memory is how much its processes use, and all that they have started, in bytes: their
+	// own memory, and their shares of what they share with others; 0 if there are none, or if
+	// one cannot be read. It may take some 100 ms.
+	Memory() int64
+}
+
+// Lender is an Agent whose threads need a place of which there are few, such as a process of
+// its own for each. The place of a turn that waits in a call for other turns is lent: these
+// may need it, and would never get it.
+type Lender interface {
+	Agent
+	// Lend says that the agent of the thread's running prompt waits in a call for other
+	// turns, Reclaim that it no longer does; then it has its place again, also if there
+	// is none left. Neither blocks. The engine calls them alternately for a prompt; one
+	// that ends without Reclaim has its place back.
+	Lend(threadID string)
+	Reclaim(threadID string)
 }
 
 // Service is an Agent that also works between turns, such as one with processes
@@ -293,6 +318,19 @@ var ErrServerStops = errors.New("the server stops; the turn waits for the next o
 // Answer is how a question ended. Answer is set for a Question that was
 // answered.
 type Answer = items.Answer
+
+// NoAgentError is ErrAgentNotFound with the name that was asked for, and those of the
+// agents that there are.
+type NoAgentError struct {
+	Agent string
+	Known []string // sorted
+}
+
+// Error implements error.
+func (e *NoAgentError) Error() string { return fmt.Sprintf("there is no agent %q", e.Agent) }
+
+// Unwrap returns ErrAgentNotFound.
+func (e *NoAgentError) Unwrap() error { return ErrAgentNotFound }
 
 // UnsupportedError says that an agent cannot do what was requested.
 type UnsupportedError struct {

@@ -85,10 +85,8 @@ type Retrier interface {
 // Check checks the members of the policy; field is the name of the policy
 // itself. The error is an *InvalidError.
 func (p RetryPolicy) Check(field string) error {
-	switch p.OnCrash {
-	case "", CrashInterrupt, CrashRetry:
-	default:
-		return Invalid(field+".on_crash", ReasonUnknown, "must be interrupt or retry")
+	if err := OneOf(field+".on_crash", ReasonUnknown, p.OnCrash, CrashInterrupt, CrashRetry); err != nil {
+		return err
 	}
 	if p.MaxAttempts < 0 || p.MaxAttempts > MaxMaxAttempts {
 		return Invalid(field+".max_attempts", ReasonRange, "must be between 1 and %d", MaxMaxAttempts)

@@ -38,11 +38,7 @@ func (p ReviewPolicy) Asks(s State) bool {
 
 // Check checks that the policy is known or "". The error is an *InvalidError.
 func (p ReviewPolicy) Check(field string) error {
-	switch p {
-	case "", ReviewNone, ReviewOnSuccess, ReviewOnFailure, ReviewAlways:
-		return nil
-	}
-	return Invalid(field, ReasonUnknown, "must be none, on_success, on_failure or always")
+	return OneOf(field, ReasonUnknown, p, ReviewNone, ReviewOnSuccess, ReviewOnFailure, ReviewAlways)
 }
 
 // ReviewState is where the review of a turn's live end is. "" = that end needs none,
@@ -155,12 +151,11 @@ type ReviewTurnResult struct {
 
 // Check checks what needs no turn. The error is an *InvalidError.
 func (c *ReviewTurn) Check() error {
-	switch c.Verdict {
-	case Approved, Rejected, Blocked:
-	case "":
+	if c.Verdict == "" {
 		return Invalid("verdict", ReasonRequired, "must be approved, rejected or blocked")
-	default:
-		return Invalid("verdict", ReasonUnknown, "must be approved, rejected or blocked")
+	}
+	if err := OneOf("verdict", ReasonUnknown, c.Verdict, Approved, Rejected, Blocked); err != nil {
+		return err
 	}
 	switch {
 	case c.Attempt < 1:

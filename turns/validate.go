@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -31,6 +32,15 @@ const (
 // Invalid returns an InvalidError; format and args make its Text.
 func Invalid(field, reason, format string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Reason: reason, Text: fmt.Sprintf(format, args...)}
+}
+
+// OneOf returns an *InvalidError with this reason for a word that is none of those that are
+// known; nil for the word "", which is absent.
+func OneOf[T ~string](field, reason string, word T, known ...T) error {
+	if word == "" || slices.Contains(known, word) {
+		return nil
+	}
+	return Invalid(field, reason, "%s", nearest.NoneOf(word, known))
 }
 
 // UserMessages checks input and returns the content of user_message items. Input
@@ -177,8 +187,9 @@ func (c *Await) Check() error {
 		return Invalid("turn_ids", ReasonRange, "must have 1 to %d ids", MaxAwaited)
 	case c.TimeoutSeconds != nil && !(*c.TimeoutSeconds >= 0 && *c.TimeoutSeconds <= MaxAwaitSeconds):
 		return Invalid("timeout_seconds", ReasonRange, "must be between 0 and %d", MaxAwaitSeconds)
-	case c.WaitFor != "" && c.WaitFor != WaitAny && c.WaitFor != WaitAll:
-		return Invalid("wait_for", ReasonUnknown, "must be any or all")
+	}
+	if err := OneOf("wait_for", ReasonUnknown, c.WaitFor, WaitAny, WaitAll); err != nil {
+		return err
 	}
 	for i, id := range c.TurnIDs {
 		if slices.Contains(c.TurnIDs[:i], id) {
@@ -218,10 +229,8 @@ func (c StartThread) Check() error {
 // Messages checks the command and returns its input as the content of
 // user_message items. The error is an *InvalidError.
 func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
-	switch c.OnBusy {
-	case "", BusyQueue, BusyReject, BusyInterrupt, BusySteer:
-	default:
-		return nil, Invalid("on_busy", ReasonUnknown, "must be queue, reject, interrupt or steer")
+	if err := OneOf("on_busy", ReasonUnknown, c.OnBusy, BusyQueue, BusyReject, BusyInterrupt, BusySteer); err != nil {
+		return nil, err
 	}
 	if err := CheckSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
 		return nil, err

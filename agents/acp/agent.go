@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -23,6 +24,7 @@ type Agent struct {
 	running sync.WaitGroup // processes and sessions
 	host    atomic.Pointer[turns.Host]
 	late    atomic.Int64 // messages that came too late to be stored
+	memory  memory
 
 	mu      sync.Mutex
 	threads map[string]*thread
@@ -44,7 +46,7 @@ func New(name string, cfg Config) (*Agent, error) {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
 	a := &Agent{name: name, cfg: cfg, closing: newOnce(), threads: map[string]*thread{}}
-	a.pool.a = a
+	a.pool.enterRoom(a, cmp.Or(cfg.Room, NewRoom(0)))
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// waiter is work that waits for room for one more process.
-type waiter struct {
-	woken chan struct{} // capacity 1
-}
-
-func newWaiter() *waiter { return &waiter{woken: make(chan struct{}, 1)} }
-
 // chooseApart is choose with ProcessPerThread: the thread's own process, or a new
 // one. A process is never given to another thread than its first. What waits for
 // room is queued; turns and calls that open sessions bound how much there can be.
@@ -21,11 +14,11 @@ func (p *pool) chooseApart(threadID string, w *waiter) (pr *proc, wait time.Dura
 		p.keep(pr)
 		return pr, 0
 	}
-	if first := len(p.line) == 0 || p.line[0] == w; !first || len(p.procs) >= p.a.cfg.MaxProcesses {
-		if !slices.Contains(p.line, w) {
-			p.line = append(p.line, w)
+	if !p.room.mayStart(w) {
+		if !slices.Contains(p.room.line, w) {
+			p.room.line = append(p.room.line, w)
 		}
-		p.makeRoom()
+		p.room.makeRoom()
 		return nil, 0
 	}
 	if wait = time.Until(p.notUntil); wait > 0 {
@@ -36,6 +29,10 @@ func (p *pool) chooseApart(threadID string, w *waiter) (pr *proc, wait time.Dura
 	p.keep(pr)
 	return pr, 0
 }
+
+// mayTry reports whether a process may be started now: the last one did not fail a moment
+// ago, and the agent is not stopping. The lock is held.
+func (p *pool) mayTry() bool { return !p.closed && !time.Now().Before(p.notUntil) }
 
 // ofThread returns the thread's process, or one that was started before any thread
 // needed it.
@@ -50,52 +47,4 @@ func (p *pool) ofThread(threadID string) (spare *proc) {
 		}
 	}
 	return spare
-}
-
-// makeRoom ends as many idle processes as there is work in line for, those first
-// that are idle for longest. The lock is held.
-func (p *pool) makeRoom() {
-	if len(p.line) == 0 {
-		return
-	}
-	room := p.a.cfg.MaxProcesses - len(p.procs)
-	for _, pr := range p.procs {
-		if pr.retired && pr.running == 0 { // it is about to end
-			room++
-		}
-	}
-	for ; room < len(p.line); room++ {
-		var oldest *proc
-		for _, pr := range p.procs {
-			if !pr.retired && pr.running == 0 && (oldest == nil || pr.used < oldest.used) {
-				oldest = pr
-			}
-		}
-		if oldest == nil {
-			return
-		}
-		oldest.retired = true
-		oldest.stop.fire()
-	}
-}
-
-// leaveLine ends the wait of w. It may not have waited.
-func (p *pool) leaveLine(w *waiter) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := slices.Index(p.line, w); i >= 0 {
-		p.line = slices.Delete(p.line, i, i+1)
-		p.wakeFirst()
-	}
-}
-
-// wakeFirst has the first in line look for room. The lock is held.
-func (p *pool) wakeFirst() {
-	if len(p.line) == 0 {
-		return
-	}
-	select {
-	case p.line[0].woken <- struct{}{}:
-	default:
-	}
 }

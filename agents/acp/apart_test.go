@@ -97,9 +97,12 @@ type held struct {
 	out     chan turns.Outcome
 }
 
-func (th *testThread) hold(text string) *held {
+func (th *testThread) hold(text string, change ...func(*agenttest.Sink)) *held {
 	ctx, cancel := context.WithCancel(th.r.t.Context())
 	h := &held{sink: agenttest.NewSink(th.r.t), release: cancel, out: make(chan turns.Outcome, 1)}
+	for _, f := range change {
+		f(h.sink)
+	}
 	go func() { h.out <- th.with(ctx, h.sink, turns.Prompt{}, text) }()
 	return h
 }
@@ -209,13 +212,14 @@ func TestEagerProcessIsThatOfTheFirstThread(t *testing.T) {
 
 // Room that comes free is for the first in line, also if another one looks for it first.
 func TestRoomIsNotTakenFromWhoWaitsForIt(t *testing.T) {
-	a := &Agent{cfg: Config{ProcessPerThread: true, MaxProcesses: 1}}
-	first, late := newWaiter(), newWaiter()
-	a.pool.a, a.pool.line = a, []*waiter{first}
-	if pr, wait, err := a.pool.choose("late", late); pr != nil || wait != 0 || err != nil || len(a.pool.line) != 2 {
-		t.Fatalf("%v %v %v, %d in line", pr, wait, err, len(a.pool.line))
+	a, room := &Agent{cfg: Config{ProcessPerThread: true, MaxProcesses: 1}}, NewRoom(0)
+	a.pool.enterRoom(a, room)
+	first, late := newWaiter(&a.pool), newWaiter(&a.pool)
+	room.line = []*waiter{first}
+	if pr, wait, _, err := a.pool.choose("late", late); pr != nil || wait != 0 || err != nil || len(room.line) != 2 {
+		t.Fatalf("%v %v %v, %d in line", pr, wait, err, len(room.line))
 	}
-	a.pool.leaveLine(first)
+	room.leaveLine(first)
 	select {
 	case <-late.woken:
 	default:

@@ -41,10 +41,6 @@ const (
 	defaultIdleAfter    = 600 * time.Second
 )
 
-// DefaultApart is the default of MaxProcesses with ProcessPerThread: as many as the
-// children that one turn can have.
-const DefaultApart = 64
-
 // Config says what to run and how. The zero value of each field except Command
 // means its default.
 type Config struct {
@@ -92,16 +88,18 @@ type Config struct {
 
 	// Eager starts a process with the server; otherwise the first turn does.
 	Eager bool
-	// MaxProcesses is how many may run at once; 0 = 1, with ProcessPerThread 64. A
-	// further one is started when a turn runs in each.
+	// MaxProcesses is how many may run at once; 0 = 1, with ProcessPerThread as many as
+	// the room has places. A further one is started when a turn runs in each.
 	MaxProcesses int
-	// ProcessPerThread gives each thread a process of its own. If MaxProcesses run,
-	// the one whose last turn ended longest ago is ended to make room; while turns
-	// run in all of them, further threads wait.
+	// ProcessPerThread gives each thread a process of its own. If MaxProcesses run, or the
+	// room is full, the one whose last turn ended longest ago is ended; while turns run in
+	// all of them, further threads wait.
 	ProcessPerThread bool
 	// KeepsDirectory says that a session works only in the directory in which it began: a
 	// thread that has one cannot get another directory.
 	KeepsDirectory bool
+	// Room bounds the processes of several agents together; nil = nothing does.
+	Room *Room
 	// IdleAfter is after what time without a turn a process is ended; 0 = 600
 	// s, negative = never.
 	IdleAfter time.Duration
@@ -180,11 +178,8 @@ func (c *Config) complete() error {
 			return fmt.Errorf("mcp_servers[%d]: %w", i, err)
 		}
 	}
-	if c.MaxProcesses == 0 {
+	if c.MaxProcesses == 0 && !c.ProcessPerThread {
 		c.MaxProcesses = 1
-		if c.ProcessPerThread {
-			c.MaxProcesses = DefaultApart
-		}
 	}
 	c.IdleAfter = cmp.Or(c.IdleAfter, defaultIdleAfter)
 	c.CancelAfter = cmp.Or(c.CancelAfter, defaultCancelAfter)

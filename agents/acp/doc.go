@@ -1,7 +1,7 @@
 // Package acp runs turns with any agent that speaks the Agent Client Protocol
 // (https://agentclientprotocol.com), version 1, on its stdin and stdout. A
 // thread is a session of the agent; one process serves many threads.
-// docs/agents.md is the users' reference.
+// docs/agents-reference.md is the users' reference.
 //
 // What the package promises: everything an agent says about a thread becomes
 // items, at any time (package mapping); the agent's session id is in the log

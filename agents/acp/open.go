@@ -39,8 +39,8 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 		return nil, nil, err
 	}
 	t := turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config}
-	waits := func() { // an error ends ctx too
-		_ = p.Emit(ctx, items.Progress{State: "starting", Message: fmt.Sprintf("all %d processes of %s are at work; waiting for one to end", a.cfg.MaxProcesses, a.name)})
+	waits := func(whatFor string) { // an error ends ctx too
+		_ = p.Emit(ctx, items.Progress{State: "starting", Message: whatFor})
 	}
 	o, err := a.open(ctx, t, waits, nil)
 	for n := 0; n < maxReopens && errors.Is(err, errGone) && a.pool.healthy(); n++ {
@@ -125,7 +125,7 @@ func untilOver(ctx context.Context, over <-chan struct{}) (context.Context, cont
 // open opens the session of a thread, in the process that the pool chooses; waits is
 // as in pool.enter. What is set instead goes before what the thread is configured
 // with. The process has been entered if there is no error.
-func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func(), instead []setting) (o opened, err error) {
+func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func(whatFor string), instead []setting) (o opened, err error) {
 	cwd, err := a.cwd(t.Cwd)
 	if err != nil {
 		return o, err

@@ -8,7 +8,7 @@ const maxSpans = 64
 
 // overlap holds the spans in which more than one prompt ran in a process: a
 // command that began in one may belong to any of them. It goes back to the last
-// moment when nothing ran. The pool's lock guards it.
+// moment when nothing ran. The lock of the room guards it.
 type overlap struct {
 	spans []span
 	open  bool // the last span has not ended

@@ -136,7 +136,12 @@ func (s *session) ask(buf *opBuffer, ev event) {
 		}
 	}
 	run.asks.Go(func() {
+		answered := func() {}
+		if o.OptionID == "" {
+			answered = s.a.pool.asks(s.pr)
+		}
 		answer, err := run.p.Ask(run.askCtx, question, o)
+		answered()
 		switch {
 		case err != nil:
 			if errors.Is(context.Cause(run.askCtx), turns.ErrServerStops) {

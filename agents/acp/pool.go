@@ -15,12 +15,12 @@ import (
 // or ended before it had opened a session.
 var restarts = backoff.Backoff{First: 250 * time.Millisecond, Max: 30 * time.Second, Spread: 0.2}
 
-// pool holds the processes of an agent. All its state changes under its lock,
-// and no holder of the lock waits.
+// pool holds the processes of an agent. All its state changes under the lock of its room.
 type pool struct {
-	a *Agent
+	a    *Agent
+	room *Room
+	mu   *sync.Mutex // of the room
 
-	mu       sync.Mutex
 	procs    []*proc // that accept work or still run some
 	fails    int     // failed starts in a row
 	notUntil time.Time
@@ -32,28 +32,36 @@ type pool struct {
 	closed   bool
 	starts   int64 // and failures: for Stats
 	failures int64
-	line     []*waiter // for room for one more process, the first comes first
-	uses     int64     // how often the last work of a process has ended
+}
+
+// enterRoom makes a the owner of the pool, whose processes take places of the room.
+func (p *pool) enterRoom(a *Agent, r *Room) {
+	p.a, p.room, p.mu = a, r, &r.mu
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pools = append(r.pools, p)
 }
 
 // enter finds the process for new work of a thread and keeps it from being ended:
 // the process with the least work, or a new one if all have work and MaxProcesses
 // allows it; with ProcessPerThread see chooseApart. leave releases it. The process
-// may not be ready yet. waits is called if it must wait for room; nil = nothing is.
-func (p *pool) enter(ctx context.Context, threadID string, waits func()) (*proc, error) {
-	w := newWaiter()
-	defer p.leaveLine(w)
+// may not be ready yet. waits is called if it must wait for room, with what for, and
+// again when that changes; nil = nothing is.
+func (p *pool) enter(ctx context.Context, threadID string, waits func(whatFor string)) (*proc, error) {
+	w := newWaiter(p)
+	defer p.room.leaveLine(w)
+	told := ""
 	for {
-		pr, wait, err := p.choose(threadID, w)
+		pr, wait, whatFor, err := p.choose(threadID, w)
 		if err != nil || pr != nil {
 			return pr, err
 		}
 		var later <-chan time.Time // never, without room
 		if wait > 0 {
 			later = time.After(wait)
-		} else if waits != nil {
-			waits()
-			waits = nil
+		} else if waits != nil && whatFor != told {
+			told = whatFor
+			waits(whatFor)
 		}
 		select {
 		case <-later:
@@ -66,17 +74,25 @@ func (p *pool) enter(ctx context.Context, threadID string, waits func()) (*proc,
 }
 
 // choose returns a process, or how long to wait until one may be started: 0 = until
-// w is woken.
-func (p *pool) choose(threadID string, w *waiter) (pr *proc, wait time.Duration, err error) {
+// w is woken, and then whatFor it waits.
+func (p *pool) choose(threadID string, w *waiter) (pr *proc, wait time.Duration, whatFor string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, 0, errStopping
+		return nil, 0, "", errStopping
 	}
-	if p.a.cfg.ProcessPerThread {
-		pr, wait = p.chooseApart(threadID, w)
-		return pr, wait, nil
+	if !p.a.cfg.ProcessPerThread {
+		pr, wait = p.chooseShared()
+		return pr, wait, "", nil
 	}
+	if pr, wait = p.chooseApart(threadID, w); pr == nil && wait == 0 {
+		whatFor = p.whatFor()
+	}
+	return pr, wait, whatFor, nil
+}
+
+// chooseShared is choose without ProcessPerThread.
+func (p *pool) chooseShared() (pr *proc, wait time.Duration) {
 	n := 0
 	for _, c := range p.procs {
 		if c.retired {
@@ -89,18 +105,18 @@ func (p *pool) choose(threadID string, w *waiter) (pr *proc, wait time.Duration,
 	}
 	if pr != nil && (pr.running == 0 || n >= p.a.cfg.MaxProcesses) {
 		p.keep(pr)
-		return pr, 0, nil
+		return pr, 0
 	}
 	if wait := time.Until(p.notUntil); wait > 0 {
 		if pr != nil {
 			p.keep(pr)
-			return pr, 0, nil
+			return pr, 0
 		}
-		return nil, wait, nil
+		return nil, wait
 	}
 	pr = p.start()
 	p.keep(pr)
-	return pr, 0, nil
+	return pr, 0
 }
 
 // start makes a process and starts its goroutine. The lock is held.
@@ -125,7 +141,9 @@ func (p *pool) enterSame(pr *proc) bool {
 }
 
 func (p *pool) keep(pr *proc) {
-	pr.running++
+	if pr.running++; pr.running == 1 {
+		p.room.tend() // it was idle, or is new
+	}
 	pr.overlap.now(pr.running)
 	if pr.idle != nil {
 		pr.idle.Stop()
@@ -143,9 +161,10 @@ func (p *pool) leave(pr *proc) {
 	if pr.running > 0 {
 		return
 	}
-	p.uses++
-	pr.used = p.uses
-	defer p.makeRoom()
+	p.room.uses++
+	pr.used, pr.idleSince, pr.lent = p.room.uses, time.Now(), false
+	defer p.room.tend()
+	defer p.room.makeRoom()
 	switch {
 	case pr.spoiled:
 		pr.kill.fire()
@@ -162,8 +181,7 @@ func (p *pool) setIdle(pr *proc) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if pr.idle == timer && pr.running == 0 {
-			pr.retired = true
-			pr.stop.fire()
+			pr.endIdle()
 		}
 	})
 	pr.idle = timer
@@ -196,6 +214,7 @@ func (p *pool) opened(pr *proc) {
 	defer p.mu.Unlock()
 	if !pr.opened {
 		pr.opened, p.fails, p.notUntil, p.lastErr = true, 0, time.Time{}, ""
+		p.room.wakeNext()
 	}
 }
 
@@ -213,7 +232,7 @@ func (p *pool) gone(pr *proc, why error) {
 			break
 		}
 	}
-	p.wakeFirst()
+	defer p.room.wakeNext()
 	if why == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 // the agent has reported about itself by then.
 func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	cfg := a.cfg
-	cfg.Eager, cfg.MaxProcesses = false, 1
+	cfg.Eager, cfg.MaxProcesses, cfg.Room = false, 1, nil
 	cfg.Tools = nil // they are of a thread, and this is none
 	dir := cfg.Cwd
 	if dir == "" {

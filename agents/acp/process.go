@@ -29,9 +29,12 @@ const (
 	termWait = 3 * time.Second
 )
 
-// maxLogged bounds the reason for a failed process in the log; the turn and
-// agent/list have all of it.
-const maxLogged = 2 << 10
+// What the log has of a failed process: the last lines that it wrote, each an entry of its
+// own. The turn and agent/list have the same in one text.
+const (
+	maxLoggedLine  = 1 << 10
+	maxLoggedLines = 50
+)
 
 // errStopping is returned when nothing is started any more.
 var errStopping = errors.New("the server is stopping")
@@ -58,15 +61,19 @@ type proc struct {
 	dead chan struct{} // closed when it is reaped and its calls have failed
 	exit *exitError    // how it ended; set before dead is closed, nil if it never started
 
-	// The pool's lock guards the fields below.
+	// The lock of the room guards the fields below.
 	thread  string      // the only one that it serves; "" = none yet, or not ProcessPerThread
 	running int         // prompts and other work that need it
-	used    int64       // when its last work ended, in counts of the pool
+	used    int64       // when its last work ended, in counts of the room
+	asking  int         // questions to a person that are open
+	lent    bool        // takes no place in the room
 	overlap overlap     // when more than one ran
 	retired bool        // accepts no new work
 	spoiled bool        // it has not ended a prompt in time: it ends with its last work
 	opened  bool        // has opened a session, so its start has not failed
 	idle    *time.Timer // ends it; nil while something runs
+
+	idleSince time.Time // valid while nothing runs
 }
 
 // once is a signal that may be fired many times.
@@ -164,7 +171,9 @@ func (pr *proc) live() {
 	if why == nil {
 		pr.log().Info("agent process ended", fields...)
 	} else { // a person looks for the reason in the server's log
-		pr.log().Warn("agent process failed", append(fields, zap.String("error", shorten(why.Error(), maxLogged)))...)
+		reason, _, _ := strings.Cut(why.Error(), "\n")
+		pr.log().Warn("agent process failed", append(fields, zap.String("error", shorten(reason, maxLoggedLine)))...)
+		pr.logOutput(exit.tail)
 	}
 	pr.a.pool.gone(pr, why)
 	close(pr.dead)
@@ -268,6 +277,20 @@ func (pr *proc) problem() *Problem {
 // otherOutput is what the process has written that is no message.
 func (pr *proc) otherOutput() string {
 	return strings.TrimSpace(pr.tail.String() + "\n" + pr.said.String())
+}
+
+// logOutput logs the last lines of what a failed process has written.
+func (pr *proc) logOutput(text string) {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, shorten(line, maxLoggedLine))
+		}
+	}
+	log := pr.log()
+	for _, line := range lines[max(0, len(lines)-maxLoggedLines):] {
+		log.Warn("the agent wrote", zap.String("line", line))
+	}
 }
 
 func (pr *proc) log() *zap.Logger {

@@ -162,6 +162,35 @@ func TestAnAgentThatCannotRunIsSaidInTheLog(t *testing.T) {
 	}
 }
 
+// Each line that a failed agent has written is an entry of its own, and none is long.
+func TestTheLogHasALineOfAnAgentForEachThatItWrote(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	r := bad(t, "", func(c *Config) { c.Log = zap.New(core) })
+	lines := []string{"the first of the last", strings.Repeat("x", 3<<10), "the last"}
+	text := "stderr-flood 30000\n"
+	for _, line := range lines {
+		text += "stderr " + line + "\n"
+	}
+	if _, out := r.thread("a").prompt(t.Context(), text+"die 3"); out.State != turns.Failed || !strings.Contains(out.Why(), "the last") {
+		t.Fatalf("%+v", out)
+	}
+	r.stop()
+	var wrote []string
+	for _, e := range logged.All() {
+		for name, value := range e.ContextMap() {
+			if n := len(fmt.Sprint(value)); n > maxLoggedLine+len("…") {
+				t.Errorf("%s: %s has %d bytes", e.Message, name, n)
+			}
+		}
+		if line, ok := e.ContextMap()["line"].(string); ok {
+			wrote = append(wrote, line)
+		}
+	}
+	if n := len(wrote); n != maxLoggedLines || wrote[n-3] != lines[0] || wrote[n-2] != lines[1][:maxLoggedLine]+"…" || wrote[n-1] != lines[2] {
+		t.Errorf("the log has %d lines: %.200q", n, wrote)
+	}
+}
+
 func TestProbeOfAnAgentThatWorks(t *testing.T) {
 	rec, dir := records(t)
 	r := bad(t, "version=4.2", func(c *Config) { c.Records, c.Cwd = rec, "" })
@@ -223,7 +252,8 @@ func TestFailedStartsAreSpacedOut(t *testing.T) {
 	if fails != 3 || wait > 5*restarts.First {
 		t.Errorf("%d failed, the next start in %v", fails, wait)
 	}
-	p := pool{a: r.Agent}
+	var p pool
+	p.enterRoom(r.Agent, NewRoom(0))
 	for range 40 {
 		p.gone(&proc{}, errGone)
 	}

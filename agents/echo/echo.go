@@ -1,7 +1,7 @@
 // Package echo is the agent that needs no set-up: it answers with its input,
 // streamed by words. Lines that begin with a slash are commands for what an
 // agent can do: wait, ask, fail, die, or produce much output. It is for trials,
-// tests and load. docs/agents.md lists the commands.
+// tests and load. docs/agents-reference.md lists the commands.
 package echo
 
 import (

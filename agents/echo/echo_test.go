@@ -350,13 +350,13 @@ func TestAPromptTakesABoundedNumberOfCommands(t *testing.T) {
 }
 
 func TestDocumentationListsTheCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/agents.md")
+	doc, err := os.ReadFile("../../docs/agents-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range verbs {
 		if !strings.Contains(string(doc), "| `"+v.usage+"` |") {
-			t.Errorf("docs/agents.md leaves out %s", v.usage)
+			t.Errorf("docs/agents-reference.md leaves out %s", v.usage)
 		}
 	}
 }

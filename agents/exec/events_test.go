@@ -510,9 +510,9 @@ func TestAgentThatNeverReadsItsAnswersStillEnds(t *testing.T) {
 	}
 }
 
-// TestDocumentedEventsAreUnderstood reads the events that docs/agents.md shows.
+// TestDocumentedEventsAreUnderstood reads the events that docs/write-an-agent.md shows.
 func TestDocumentedEventsAreUnderstood(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/agents.md")
+	doc, err := os.ReadFile("../../docs/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,10 +542,10 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 	}
 }
 
-// TestEveryEventAndMemberIsDocumented compares the table of docs/agents.md with
+// TestEveryEventAndMemberIsDocumented compares the table of docs/write-an-agent.md with
 // the decoded members.
 func TestEveryEventAndMemberIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/agents.md")
+	doc, err := os.ReadFile("../../docs/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func Own(variable string) bool { return own[variable] }
 
 // local are the variables that are true only where a server was started: in a git hook, by
 // an agent, in a terminal, as a unit of systemd. For the work of its agents they are wrong. A
-// name that ends with an asterisk means every name that begins so. docs/agents.md has the
+// name that ends with an asterisk means every name that begins so. docs/agents-reference.md has the
 // same list.
 var local = []string{
 	// The repository that a hook or an alias of git works in (git rev-parse --local-env-vars),

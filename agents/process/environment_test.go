@@ -147,7 +147,7 @@ func TestGitDoesNotAskUnlessItIsTold(t *testing.T) {
 }
 
 func TestTheVariablesThatAreLeftOutAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/agents.md")
+	doc, err := os.ReadFile("../../docs/agents-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,15 @@ func Now() Moment { return 0 }
 // Since returns nothing: descendants cannot be found here.
 func (g *Group) Since(Moment) []Descendant { return nil }
 
+// Memory returns -1 for each group: it is not known here.
+func Memory(groups []*Group) []int64 {
+	sums := make([]int64, len(groups))
+	for i := range sums {
+		sums[i] = -1
+	}
+	return sums
+}
+
 // Environment is nil here.
 func (d Descendant) Environment() []string { return nil }
 

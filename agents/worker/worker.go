@@ -1,6 +1,6 @@
 // Package worker is the agent whose turns are executed elsewhere: by programs
 // that connect to the server as clients, claim turns, and write with the lease
-// of the claim (docs/agents.md, "Workers"). The engine does all of it; this
+// of the claim (docs/write-an-agent.md, "Workers"). The engine does all of it; this
 // package only holds the policies. It owns no process, no goroutine and no
 // connection.
 package worker

@@ -439,6 +439,7 @@ export type HolonStatusResult = {
     warning?: string;
     processes: number;
     sessions: number;
+    memory_bytes?: number;
     last_error?: string;
     directory?: string;
     directory_given?: boolean;
@@ -542,6 +543,7 @@ export type AgentListResult = {
     warning?: string;
     processes: number;
     sessions: number;
+    memory_bytes?: number;
     last_error?: string;
     directory?: string;
     directory_given?: boolean;

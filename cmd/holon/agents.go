@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // agentRow is an agent in the result of agent/list.
@@ -31,6 +33,7 @@ type agentRow struct {
 	Warning   string `json:"warning"`
 	Processes int    `json:"processes"`
 	Sessions  int    `json:"sessions"`
+	Memory    int64  `json:"memory_bytes"`
 	LastError string `json:"last_error"`
 
 	Directory      string `json:"directory"`
@@ -42,7 +45,8 @@ func newAgentsCommand(g *globals) *cobra.Command {
 		Use:   "agents [NAME]",
 		Short: "List the agents of the server, or show one",
 		Long: `Lists the agents that threads can have, the default one first: what each is, can
-do and is doing. What an agent can do, and the mode in which its sessions open, is
+do and is doing, and how much memory its processes use, with all that they have
+started (PSS: shared memory is divided among them). What an agent can do, and the mode in which its sessions open, is
 known only after it was started once. "holon doctor" starts each agent once.
 
   holon agents
@@ -71,7 +75,11 @@ known only after it was started once. "holon doctor" starts each agent once.
 			if len(args) == 1 {
 				i := slices.IndexFunc(rows, func(a agentRow) bool { return a.Name == args[0] })
 				if i < 0 {
-					return fmt.Errorf("there is no agent %q; `holon agents` lists them", args[0])
+					names := make([]string, len(rows))
+					for i := range rows {
+						names[i] = rows[i].Name
+					}
+					return fmt.Errorf("there is no agent %q%s", args[0], cmp.Or(nearest.Hint(args[0], names), "; `holon agents` lists them"))
 				}
 				if format == "text" {
 					return rows[i].print(&g.console, i == 0)
@@ -87,16 +95,16 @@ known only after it was started once. "holon doctor" starts each agent once.
 }
 
 func printAgents(con *console, rows []agentRow) error {
-	t := newTable("AGENT", "KIND", "STATE", "VERSION", "MODE", "RUNS", "CAN", "LAST ERROR")
-	t.drop = []string{"RUNS", "VERSION", "CAN"}
+	t := newTable("AGENT", "KIND", "STATE", "VERSION", "MODE", "RUNS", "MEMORY", "CAN", "LAST ERROR")
+	t.drop = []string{"RUNS", "VERSION", "CAN", "MEMORY"}
 	for i, a := range rows {
 		name := a.Name
 		if i == 0 && len(rows) > 1 {
 			name += " (default)"
 		}
-		t.add(name, a.protocolOrKind(), a.State, a.Version, a.Mode, a.runs(), a.can(), firstLine(a.LastError))
+		t.add(name, a.protocolOrKind(), a.State, a.Version, a.Mode, a.runs(), a.memory(), a.can(), firstLine(a.LastError))
 	}
-	if err := t.write(con, 7); err != nil {
+	if err := t.write(con, 8); err != nil {
 		return err
 	}
 	for _, a := range rows {
@@ -117,6 +125,7 @@ func (a agentRow) print(con *console, byDefault bool) error {
 	}
 	err := con.printFields(9, [][2]string{
 		{"agent", name}, {"kind", a.Kind}, {"state", a.State}, {"version", a.Version}, {"protocol", a.Protocol}, {"runs", a.runs()},
+		{"memory", a.memory()},
 		{"can", a.can()}, {"modes", strings.Join(a.Capabilities.Modes, ", ")}, {"models", strings.Join(a.Capabilities.Models, ", ")},
 		{"opens in", a.Mode}, {"warning", a.Warning},
 	})
@@ -164,6 +173,22 @@ func (a agentRow) runs() string {
 		return ""
 	}
 	return counted(a.Processes, "process", "processes") + ", " + counted(a.Sessions, "session", "sessions")
+}
+
+// memory is what the agent's processes use, "" if there are none or it is not known.
+func (a agentRow) memory() string {
+	if a.Memory == 0 {
+		return ""
+	}
+	return memoryText(a.Memory)
+}
+
+// memoryText is an amount of memory for a person.
+func memoryText(bytes int64) string {
+	if bytes >= 1e9 {
+		return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)
+	}
+	return fmt.Sprintf("%.0f MB", max(1, float64(bytes)/1e6))
 }
 
 func counted(n int, one, many string) string {

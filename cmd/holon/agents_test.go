@@ -44,7 +44,7 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 		t.Errorf("no protocol in:\n%s", out)
 	}
 	good := s.want("agents", "good")
-	for _, line := range []string{"state     ready", "version   1.0.0", "protocol  acp/1", "runs      1 process, 1 session", "steer, load, resume, fork"} {
+	for _, line := range []string{"state     ready", "version   1.0.0", "protocol  acp/1", "runs      1 process, 1 session", "memory    ", "steer, load, resume, fork"} {
 		if !strings.Contains(good, line) {
 			t.Errorf("no %q in:\n%s", line, good)
 		}
@@ -52,7 +52,7 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 	if gone := s.want("agents", "gone"); !strings.Contains(gone, "state     failed") || !strings.Contains(gone, "/nonexistent/agent") {
 		t.Errorf("of the agent that is not there:\n%s", gone)
 	}
-	if r := s.holon("doctor"); r.code != exitFailed || !strings.Contains(r.out, "agent gone     of the running server: ") || !strings.Contains(r.out, "agent good     of the running server, ready") {
+	if r := s.holon("doctor", "--all"); r.code != exitFailed || !strings.Contains(r.out, "agent gone     of the running server: ") || !strings.Contains(r.out, "agent good     of the running server, ready") || !strings.Contains(r.out, "the agents of the running server use ") {
 		t.Errorf("the doctor says %+v", r)
 	}
 	if r := s.holon("agents", "nobody"); r.code != exitFailed || !strings.Contains(r.err, "there is no agent") {
@@ -99,7 +99,7 @@ func TestTheModeInWhichAgentsWorkIsShown(t *testing.T) {
 			}
 		}
 	}
-	doctor := s.holon("doctor")
+	doctor := s.holon("doctor", "--all")
 	for _, want := range []string{"agent alone  ", "mode auto (Auto)", "sessions open in the mode ask"} {
 		if !strings.Contains(doctor.out, want) {
 			t.Errorf("no %q in:\n%s", want, doctor.out)
@@ -173,7 +173,7 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 		{"sh=exec:sh -c true", "ok", "runs /"},
 		{"noexec=exec:no-such-program", "error", "cannot be run"},
 	}
-	args := []string{"doctor", "--agent-timeout=5s"}
+	args := []string{"doctor", "--all", "--agent-timeout=5s"}
 	for _, c := range cases {
 		args = append(args, "--agent="+c.definition)
 	}
@@ -202,9 +202,9 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 	}
 }
 
-// The examples of docs/agents.md, as they are in docs/examples.
+// The examples of docs/write-an-agent.md, as they are in docs/examples.
 func TestExamplesOfACPAgentsRun(t *testing.T) {
-	page, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(page), string(code)) {
-			t.Errorf("docs/agents.md does not show docs/examples/%s as it is", name)
+			t.Errorf("docs/write-an-agent.md does not show docs/examples/%s as it is", name)
 		}
 		return path
 	}
@@ -233,7 +233,7 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 		path := example("acp_agent.py")
 		python, err := osexec.LookPath("python3")
 		if err != nil {
-			hosttest.Need(t, "python3 is not installed, so the example of docs/agents.md is not run")
+			hosttest.Need(t, "python3 is not installed, so the example of docs/write-an-agent.md is not run")
 		}
 		s := startServerWith(t, "shout=acp:"+python+" "+path)
 		shout := func(answer string) string {

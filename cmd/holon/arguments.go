@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // explainArguments makes a command, and those below it, say in words which arguments
@@ -46,12 +47,35 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	return usagef("%d words are given; what belongs together goes in quotes: %s %s", len(args), name, takes)
 }
 
+// explainHelp makes holon help refuse what is no command, for which it would show the help
+// of the one above.
+func explainHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return err
+			case len(rest) > 0:
+				return noCommand(cmd, rest[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		}
+	}
+}
+
 // noCommand says that there is no such command, and which may be meant.
 func noCommand(cmd *cobra.Command, word string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	hint := ""
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		hint = "; did you mean " + strings.Join(near, ", ") + "?"
+	var known []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			known = append(known, sub.Name())
+		}
 	}
-	return usagef("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), hint)
+	return usagef("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), nearest.Hint(word, known))
 }

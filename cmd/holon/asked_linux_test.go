@@ -69,7 +69,7 @@ func TestRespondShowsAllOfAQuestion(t *testing.T) {
 		t.Error("something is left out")
 	}
 	p.enter("y")
-	p.awaitAfter(item+": ", "completed")
+	p.awaitAfter(short(item)+": ", "completed")
 	if r := <-run; r.code != exitOK || !strings.Contains(r.out, "… 24 more lines") {
 		t.Errorf("exit %d: %s", r.code, r.out)
 	}

@@ -89,7 +89,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 		c.note("Attached to %s; Ctrl-C leaves it.", s)
 	}
 	run.questions = questionsAt(c.console, false)
-	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
+	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Short: tableID(c.console), AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, shownID(c.console, run.threadID), full))
 	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()
@@ -120,7 +120,7 @@ func (k *control) attachAt(name string, from *int64) (s subject, after int64, er
 	c := *k.caller
 	c.ctx = ctx
 	own := &control{caller: &c}
-	if s, err = own.subjectThread(name); err == nil && from != nil {
+	if s, err = own.subjectThread(c.finder(), name); err == nil && from != nil {
 		return s, *from, nil
 	}
 	if err == nil {
@@ -163,7 +163,7 @@ func (c *caller) kept(threadID string, after int64) (int64, error) {
 // sayWhatGoesOn says what runs in a thread that a person has left.
 func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 	c := *k.caller
-	name := timeline.OneLine(s.thread.ThreadID)
+	name := shownID(c.console, s.thread.ThreadID)
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -181,7 +181,7 @@ func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 		c.note("left %s; its turn is being interrupted at the server: %s", s, now.does())
 	default:
 		c.note("left %s; its turn goes on at the server: %s", s, now.does())
-		c.note("  stop it with: holon interrupt %s", timeline.OneLine(now.turn.TurnID))
+		c.note("  stop it with: holon interrupt %s", shownID(c.console, now.turn.TurnID))
 	}
 	c.note("  see it with:  holon attach %s --after %d", name, max(run.after, run.result.Seq))
 }

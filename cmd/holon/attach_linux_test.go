@@ -18,7 +18,7 @@ func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
 		}
 	}
 	s := startServer(t)
-	turn := turnIDs.FindString(s.want("run", "-d", "--thread=one", "--title=work", "/ask Delete it?\n/sleep 600000"))
+	turn := turnIDs.FindString(s.want("run", "-d", "--long", "--thread=one", "--title=work", "/ask Delete it?\n/sleep 600000"))
 	p := s.openTerminal("attach", "work")
 	p.await(`Attached to one "work"; Ctrl-C leaves it.`)
 	p.await("answer 1-2, y or n: ")
@@ -30,7 +30,7 @@ func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	p.await(`left one "work"; its turn goes on at the server: running, `)
-	p.await("holon interrupt " + turn)
+	p.await("holon interrupt " + short(turn))
 	p.await("holon attach one --after ")
 	if s.stateOf(turn) != "active" {
 		t.Error("the turn was stopped")
@@ -54,7 +54,7 @@ func TestAttachSaysThatATurnIsBeingInterrupted(t *testing.T) {
 	signal.Notify(held, syscall.SIGINT)
 	defer signal.Stop(held)
 	s := startServer(t)
-	s.want("run", "-d", "--thread=one", "/stubborn 600000")
+	s.want("run", "-d", "--long", "--thread=one", "/stubborn 600000")
 	s.want("interrupt", "one")
 	p := s.openTerminal("attach", "one")
 	p.await("interrupting")
@@ -72,7 +72,7 @@ func TestAttachSaysThatATurnIsBeingInterrupted(t *testing.T) {
 
 func TestWhoMayNotAnswerIsNotAsked(t *testing.T) {
 	s := startServer(t)
-	s.want("run", "-d", "--thread=one", "/ask Delete it?\n/ask Really?")
+	s.want("run", "-d", "--long", "--thread=one", "/ask Delete it?\n/ask Really?")
 	token := secretFile(t, s.newToken("reader", "--role=read"))
 	p := s.openTerminal("attach", "one", "--token-file", token)
 	p.await("waits for an answer: the token reader has")

@@ -30,11 +30,11 @@ func (s *server) follow(args ...string) *attached {
 func TestAttachFollowsAThreadFromItsActiveTurn(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "--thread=one", "--title=日本語 work", "/say of before")
-	out := s.want("run", "--detach", "--thread=one", "/ask Delete it?\n/say of now")
+	out := s.want("run", "--detach", "--long", "--thread=one", "/ask Delete it?\n/say of now")
 	turn := turnIDs.FindString(out)
 	s.want("run", "--detach", "--thread=one", "/say of the queue")
 	a := s.follow("attach", "日本語 work")
-	eventually(t, "the question is shown", func() bool { return strings.Contains(a.err.String(), "holon respond item_") })
+	eventually(t, "the question is shown", func() bool { return strings.Contains(a.err.String(), "holon respond ") })
 	s.want("respond", "latest", "--allow")
 	eventually(t, "the queued turn is shown", func() bool { return strings.Count(a.out.String(), "turn: completed") == 2 })
 	s.want("run", "--thread=one", "/say of later")
@@ -43,7 +43,7 @@ func TestAttachFollowsAThreadFromItsActiveTurn(t *testing.T) {
 		t.Errorf("exit %d: %s", code, a.err.String())
 	}
 	text := a.out.String()
-	contains(t, text, "turn: "+turn+" started", "question: Delete it?", "answer: Allow", "agent: of now", "agent: of the queue", "agent: of later", "thread: one closed")
+	contains(t, text, "turn: "+short(turn)+" started", "question: Delete it?", "answer: Allow", "agent: of now", "agent: of the queue", "agent: of later", "thread: one closed")
 	if strings.Contains(text, "of before") {
 		t.Errorf("what was before the active turn is shown:\n%s", text)
 	}
@@ -79,15 +79,15 @@ func TestAttachShowsTheNewestTurnOfAThreadThatIsOver(t *testing.T) {
 func TestRunDetachedSaysHowToGoOn(t *testing.T) {
 	s := startServer(t)
 	r := s.holon("run", "--detach", "--title=the \x1b[31mtests", "/sleep 600000")
-	thread, turn := threadIDs.FindString(r.out), turnIDs.FindString(r.out)
-	if r.code != exitOK || r.out != turn+": active, in thread "+thread+" \"the tests\"\n" || !strings.Contains(r.err, "holon attach "+thread) || !strings.Contains(r.err, "holon interrupt "+turn) {
+	thread, turn := threadIDs.FindString(s.want("threads", "--long")), turnIDs.FindString(s.want("turns", "--long"))
+	if r.code != exitOK || r.out != short(turn)+": active, in thread "+short(thread)+" \"the tests\"\n" || !strings.Contains(r.err, "holon attach "+short(thread)) || !strings.Contains(r.err, "holon interrupt "+short(turn)) {
 		t.Errorf("%+v", r)
 	}
 	if s.stateOf(turn) != "active" {
 		t.Error("it does not go on")
 	}
 	queued := s.holon("run", "-d", "--thread", thread, "/say next")
-	contains(t, queued.out, ": queued at position 1, in thread "+thread)
+	contains(t, queued.out, ": queued at position 1, in thread "+short(thread))
 	if id := s.want("run", "-q", "-d", "hello"); anonymous(id) != "TURN\n" {
 		t.Errorf("-q: %q", id)
 	}
@@ -97,7 +97,7 @@ func TestRunDetachedSaysHowToGoOn(t *testing.T) {
 	if r := s.holon("run", "-d", "--background", "--parent", thread, "x"); r.code != exitUsage {
 		t.Errorf("with --background: %+v", r)
 	}
-	contains(t, s.holon("run", "-d", "--parent", thread, "--title=kid", "/sleep 600000").err, "holon attach thread_")
+	contains(t, s.holon("run", "-d", "--parent", thread, "--title=kid", "/sleep 600000").err, "holon attach ")
 }
 
 // A question of the past may have been answered in the part of the log that is still

@@ -163,9 +163,9 @@ func unanswered(err error) bool {
 func (o awaitOptions) what() string {
 	switch n := len(o.turnIDs); {
 	case n == 0:
-		return "child turns of " + timeline.OneLine(o.owner)
+		return "child turns of " + timeline.OneLine(short(o.owner))
 	case n == 1:
-		return timeline.OneLine(o.turnIDs[0])
+		return timeline.OneLine(short(o.turnIDs[0]))
 	case o.all:
 		return fmt.Sprintf("%d turns", n)
 	default:
@@ -200,13 +200,13 @@ func (o awaitOptions) exitCode(answer turns.AwaitResult) int {
 // print prints results for a person.
 func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 	if len(answer.Results) == 0 {
-		c.note("%s has no child turn that has not ended or was not told.", timeline.OneLine(o.owner))
+		c.note("%s has no child turn that has not ended or was not told.", shownID(c.console, o.owner))
 		return nil
 	}
 	var b strings.Builder
 	for i := range answer.Results {
 		r := &answer.Results[i]
-		b.WriteString(timeline.OneLine(r.TurnID))
+		b.WriteString(shownID(c.console, r.TurnID))
 		if r.Title != "" {
 			b.WriteString(" " + inQuotes(r.Title))
 		}
@@ -242,7 +242,7 @@ func (o awaitOptions) outcome(r *turns.Result) string {
 		if text = ""; r.StoppedEarly() {
 			text = turns.EarlyStop(r.StopReason) + ", "
 		}
-		text += "waits for a review: holon review " + timeline.OneLine(r.EndOf())
+		text += "waits for a review: holon review " + timeline.OneLine(short(r.EndOf()))
 	} else if r.Review != nil {
 		text += ", " + timeline.OneLine(string(r.Review.State)) + " in a review"
 		if r.Review.Note != "" {
@@ -250,7 +250,7 @@ func (o awaitOptions) outcome(r *turns.Result) string {
 		}
 	}
 	if r.ContinuedBy != "" {
-		text = "rejected, and continued by " + timeline.OneLine(r.ContinuedBy) + ": " + text
+		text = "rejected, and continued by " + timeline.OneLine(short(r.ContinuedBy)) + ": " + text
 	}
 	return text
 }
@@ -276,7 +276,7 @@ func (o awaitOptions) state(r *turns.Result) string {
 		return "there is no such turn"
 	case turns.InvalidScope:
 		if o.owner != "" {
-			return "is no child turn of " + timeline.OneLine(o.owner)
+			return "is no child turn of " + timeline.OneLine(short(o.owner))
 		}
 		return "is not visible here"
 	case turns.Active:

@@ -9,49 +9,32 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// titled are the rows with this title, as it is or as tables show it. A turn with the title
-// of its thread is not another candidate: a child turn often has the title of the thread
-// that was made for it.
-func titled(all []named, name string) []named {
-	shown := timeline.OneLine(name)
-	found := slices.DeleteFunc(slices.Clone(all), func(n named) bool {
-		return n.kind == &questionNames || n.title != name && (shown == "" || timeline.OneLine(n.title) != shown)
-	})
-	return slices.DeleteFunc(slices.Clone(found), func(n named) bool {
-		return n.thread != "" && slices.ContainsFunc(found, func(t named) bool { return t.kind == &threadNames && t.id == n.thread })
-	})
-}
-
-// partly are the rows whose id begins or ends with the name, its prefix aside.
-func partly(all []named, name string) []named {
-	return slices.DeleteFunc(slices.Clone(all), func(n named) bool {
-		rest, made := strings.CutPrefix(n.id, n.kind.prefix)
-		begin, whole := strings.CutPrefix(name, n.kind.prefix)
-		return !made || len(begin) < leastTyped || !strings.HasPrefix(rest, begin) && (whole || !strings.HasSuffix(rest, name))
-	})
-}
-
-// full is the whole id with the title.
-func (n named) full() string {
-	text := timeline.OneLine(n.id)
-	if timeline.OneLine(n.title) != "" {
-		text += " " + inQuotes(n.title)
-	}
-	return text
-}
-
 // shownCandidates is how many candidates are listed: more than fit a window hide the
 // question.
 const shownCandidates = 10
 
 // ambiguous is the error for a name that can stand for several things. It lists the
 // newest.
-func ambiguous(name string, found, all []named) error {
+func (f finder) ambiguous(name string, found []named) error {
 	of := found[0].kind.nouns
 	if slices.ContainsFunc(found, func(n named) bool { return n.kind != found[0].kind }) {
 		of = "threads and turns"
 	}
-	return candidatesError(fmt.Sprintf("%s can be %d %s", inQuotes(name), len(found), of), found, all)
+	return candidatesError(fmt.Sprintf("%s can be %d %s", inQuotes(name), len(found), of), found, f.others(found))
+}
+
+// others are the newest rows of these kinds, from which the ending of an id must differ. If
+// they cannot be read, endings are random enough.
+func (f finder) others(found []named) []named {
+	all := slices.Clone(found)
+	for _, kind := range []*nameKind{&threadNames, &turnNames} {
+		if slices.ContainsFunc(found, func(n named) bool { return n.kind == kind }) {
+			if rows, _, err := f.rows(kind, "", cmp.Or(f.most, maxNamed)); err == nil {
+				all = append(all, rows...)
+			}
+		}
+	}
+	return all
 }
 
 // candidatesError is wrong usage, with a line for each candidate.
@@ -80,31 +63,6 @@ func candidateTitle(n named) string {
 		return title
 	}
 	return "(in thread " + short(n.thread) + ")"
-}
-
-// withSummaries adds to the threads among the candidates that are shown how they began,
-// and what they are doing. If it cannot be read, ids and titles tell them apart.
-func (f finder) withSummaries(found []named) {
-	var ids []string
-	for _, n := range found[max(0, len(found)-shownCandidates):] {
-		if n.kind == &threadNames {
-			ids = append(ids, n.id)
-		}
-	}
-	if len(ids) == 0 {
-		return
-	}
-	list, err := threadListing.fetch(f.ctx, f.client, withSummary(map[string]any{"thread_ids": ids}), len(ids))
-	if err != nil {
-		return
-	}
-	for _, raw := range list.rows {
-		if t, err := readSummary(raw); err == nil {
-			if i := slices.IndexFunc(found, func(n named) bool { return n.id == t.ThreadID }); i >= 0 {
-				found[i].began, found[i].state = t.Summary.Title, summaryStatus(t.State, t.Summary)
-			}
-		}
-	}
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -48,7 +48,7 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 	}
 	linesOnly(t, r.out)
 	inOrder(t, r.out,
-		"chat: thread_", "Each line goes to the agent",
+		"chat: ", "Each line goes to the agent",
 		"chat: this starts a turn", "user: hello red", "agent: hello red", "turn: completed",
 		"user: /ask Delete it?", "question: Delete it?", "question: 1) Allow  [y]", "question: 2) Reject  [n]", "question: answer 1-2, y or n",
 		"chat: That is none of the answers. Your line was not sent: perhaps", "question: 1) Allow",
@@ -88,7 +88,7 @@ func TestAChatInLinesSendsAPasteInItsOrder(t *testing.T) {
 	p := s.openTerminal("chat", "--plain")
 	p.await("Each line goes to the agent")
 	p.enter("/sleep 60000")
-	p.awaitAfter("turn: turn_", "started")
+	p.awaitAfter("turn: ", "started")
 	var pasted strings.Builder
 	var said []string
 	for i := range 20 {
@@ -180,7 +180,7 @@ func TestAChatInLinesSteersAndInterrupts(t *testing.T) {
 	p := s.openTerminal("chat", "--plain")
 	p.await("Each line goes to the agent")
 	p.enter("/sleep 60000")
-	p.awaitAfter("turn: turn_", "started")
+	p.awaitAfter("turn: ", "started")
 	p.enter("one more thing")
 	p.await("chat: this steers the turn")
 	p.await("user: one more thing")

@@ -75,7 +75,7 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 		return err
 	}
 	p := &plainChat{
-		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{AskedBelow: true}), input: newLineInput(con),
+		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{Short: tableID(con), AskedBelow: true}), input: newLineInput(con),
 		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()

@@ -45,6 +45,7 @@ var (
 	turnIDs   = regexp.MustCompile(`turn_[0-9a-f-]{36}`)
 	threadIDs = regexp.MustCompile(`thread_[0-9a-f-]{36}`)
 	itemIDs   = regexp.MustCompile(`item_[0-9a-f-]{36}`)
+	endings   = regexp.MustCompile(`(?m)^[0-9a-f]{8}\b`) // of ids, at the beginning of a line
 	gaps      = regexp.MustCompile(`  +`)
 	times     = regexp.MustCompile(`(<?\d+\.\d+s|\d+s|\d+m\d+s)`)
 )
@@ -55,6 +56,7 @@ func laidOut(text string) string { return gaps.ReplaceAllString(anonymous(text),
 // anonymous is a text without ids and times.
 func anonymous(text string) string {
 	text = turnIDs.ReplaceAllString(text, "TURN")
+	text = endings.ReplaceAllString(text, "TURN")
 	text = threadIDs.ReplaceAllString(text, "THREAD")
 	text = itemIDs.ReplaceAllString(text, "ITEM")
 	return times.ReplaceAllString(text, "TIME")
@@ -64,11 +66,12 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "--thread=main", "hello")
 	r := s.holon("run", "--background", "--parent=main", "--title=the tests", "/say all is well")
-	if got := anonymous(r.out); r.code != exitOK || got != "TURN: active, in thread THREAD \"the tests\"\n" {
-		t.Errorf("exit %d: %q", r.code, got)
+	turn, rest, _ := strings.Cut(r.out, ":")
+	thread := strings.TrimSuffix(strings.TrimPrefix(rest, " active, in thread "), " \"the tests\"\n")
+	if r.code != exitOK || len(turn) != shownEnd || len(thread) != shownEnd {
+		t.Errorf("exit %d: %q", r.code, r.out)
 	}
-	turn := turnIDs.FindString(r.out)
-	contains(t, r.err, "holon await "+turn, "holon attach thread_", "holon inbox policy main --wake idle")
+	contains(t, r.err, "holon await "+turn, "holon attach "+thread+" --after", "holon inbox policy main --wake idle")
 	if got := anonymous(s.want("await", turn)); got != "TURN \"the tests\": completed in TIME\n  all is well\n" {
 		t.Errorf("%q", got)
 	}
@@ -156,12 +159,12 @@ func TestAwaitPrintsResultsAndItsExitCodeSaysWhetherAllIsWell(t *testing.T) {
 	}
 	// What an owner was shown is told: it is listed once.
 	r := s.holon("await", "--owner=main", "--timeout=0")
-	if strings.Count(r.out, "turn_") != 3 {
+	if strings.Count(anonymous(r.out), "TURN") != 3 {
 		t.Errorf("the first time: %q", r.out)
 	}
 	eventually(t, "only the slow one is left", func() bool {
 		r := s.holon("await", "--owner=main", "--timeout=0")
-		return strings.Count(r.out, "turn_") == 1 && r.code == exitFailed
+		return strings.Count(anonymous(r.out), "TURN") == 1 && r.code == exitFailed
 	})
 	if r := s.holon("await", "--owner=nobody"); r.code != exitFailed || !strings.Contains(r.err, "no such thread") {
 		t.Errorf("exit %d, %s", r.code, r.err)
@@ -171,7 +174,7 @@ func TestAwaitPrintsResultsAndItsExitCodeSaysWhetherAllIsWell(t *testing.T) {
 func TestDetachLetsTheOwnerComplete(t *testing.T) {
 	s := startServer(t)
 	owner, child := s.startOwner()
-	if got := anonymous(s.want("detach", child)); got != "TURN: active, and nothing waits for it\n" {
+	if got := s.want("detach", child); got != short(child)+": active, and nothing waits for it\n" {
 		t.Errorf("%q", got)
 	}
 	s.want("await", owner)

@@ -21,6 +21,9 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		err  string
 	}{
 		{[]string{"version"}, exitOK, ""},
+		{[]string{"--version"}, exitOK, ""},
+		{[]string{"-v", "-o", "json"}, exitOK, ""},
+		{[]string{"run", "-v"}, exitUsage, "there is no flag -v in holon run"},
 		{[]string{}, exitOK, ""},
 		{[]string{"config"}, exitOK, "no configuration file"},
 		{[]string{"config", "--auth=maybe"}, exitUsage, "auth (--auth)"},

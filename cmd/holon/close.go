@@ -35,7 +35,7 @@ thread is doing, and asks before it closes it.
 			if len(args) == 0 {
 				s, err = k.onlyThread("close")
 			} else {
-				s, err = k.subjectThread(args[0])
+				s, err = k.subjectThread(c.finder().ender(), args[0])
 			}
 			if err != nil {
 				return err
@@ -60,7 +60,7 @@ thread is doing, and asks before it closes it.
 				return err
 			}
 			if r.State == threads.Closing {
-				c.note("Its turn is stopping. The end shows: holon attach %s", timeline.OneLine(s.thread.ThreadID))
+				c.note("Its turn is stopping. The end shows: holon attach %s", nameOf(c.finder(), s.thread))
 			}
 			return nil
 		}),
@@ -91,5 +91,5 @@ func (k *control) stopsWith(s subject) (text string, err error) {
 	if text == "" {
 		text = "  nothing runs in it\n"
 	}
-	return subject{thread: s.thread, summary: s.summary}.began() + text, nil
+	return subject{con: s.con, thread: s.thread, summary: s.summary}.began() + text, nil
 }

@@ -75,7 +75,7 @@ func (g *globals) complete(cmd *cobra.Command, kinds []*nameKind, typed string) 
 	defer c.Close()
 	find := finder{console: &g.console, ctx: ctx, client: c}
 	for _, kind := range kinds {
-		rows, _, err := find.rows(kind, completeNewest)
+		rows, _, err := find.rows(kind, "", completeNewest)
 		if err != nil {
 			return names, directive
 		}

@@ -78,6 +78,8 @@ func addCompletion(root *cobra.Command) {
 	if err != nil {
 		return // only a root without subcommands has none
 	}
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	explainArguments(completion)
 	for _, shell := range completion.Commands() {
 		script, safe := completionScripts[shell.Name()]
 		if !safe {

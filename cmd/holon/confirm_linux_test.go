@@ -13,7 +13,7 @@ func TestWhatStopsSomethingAsksOnATerminal(t *testing.T) {
 	thread, turn := s.startSleeper("one", "work")
 	for _, answer := range []string{"", "n", "maybe"} {
 		p := s.openTerminal("interrupt", "work")
-		p.await("Interrupt " + turn)
+		p.await("Interrupt " + short(turn))
 		p.await("running, ")
 		p.await("[y/N] ")
 		p.enter(answer)
@@ -60,7 +60,7 @@ func TestOneOfSeveralIsChosenOnATerminal(t *testing.T) {
 	p.enter("3")
 	p.await("That is not a number from 1 to 2.")
 	p.enter("2")
-	p.await("Interrupt " + second)
+	p.await("Interrupt " + short(second))
 	p.enter("y")
 	if code := p.exit(); code != exitOK {
 		t.Errorf("exit %d, %q", code, p.end())
@@ -111,7 +111,7 @@ func TestAThreadWithoutATitleIsKnownByItsFirstPrompt(t *testing.T) {
 		p.enter("n")
 		p.exit()
 	}
-	if r := s.holon("close", "say hello", "-y"); r.code != exitFailed || !strings.Contains(r.err, `"say hello": no such thread`) {
+	if r := s.holon("close", "say hello", "-y"); r.code != exitUsage || !strings.Contains(r.err, `"say hello" is not a title that a client gave`) {
 		t.Errorf("as a name: %+v", r)
 	}
 	contains(t, s.holon("close").err, "two     say hello            idle ", "one     /ask Delete 日本語?  waiting ")
@@ -139,7 +139,7 @@ func TestRetryInterruptedAsksOnATerminal(t *testing.T) {
 	s.want("call", "thread/close", `{"thread_id":"one"}`)
 	p.enter("y")
 	p.await("not retried: ")
-	p.await(second + ` of two "other": attempt 2, active`)
+	p.await(short(second) + ` of two "other": attempt 2, active`)
 	if code := p.exit(); code != exitFailed || s.stateOf(first) != "interrupted" || s.stateOf(second) != "active" {
 		t.Errorf("exit %d, %q", code, p.end())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -62,7 +63,7 @@ deliveries for 30 days.
 			case dead:
 				state = string(bridges.StateDead)
 			case state != "" && !slices.Contains(bridges.DeliveryStates, bridges.DeliveryState(state)):
-				return usagef("--state %s: give pending, mismatch, delivered, suppressed, superseded or dead", state)
+				return usagef("--state: %s", nearest.NoneOf(bridges.DeliveryState(state), bridges.DeliveryStates))
 			}
 			c, err := g.caller(cmd)
 			if err != nil {

@@ -34,9 +34,9 @@ undone; holon await can still wait for the turn.`,
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			text := fmt.Sprintf("%s: %s, and nothing waits for it", timeline.OneLine(r.TurnID), timeline.OneLine(string(r.State)))
+			text := fmt.Sprintf("%s: %s, and nothing waits for it", shownID(c.console, r.TurnID), timeline.OneLine(string(r.State)))
 			if r.State.Ended() {
-				text = fmt.Sprintf("%s has ended: %s", timeline.OneLine(r.TurnID), timeline.OneLine(string(r.State)))
+				text = fmt.Sprintf("%s has ended: %s", shownID(c.console, r.TurnID), timeline.OneLine(string(r.State)))
 			}
 			_, err = fmt.Fprintln(g.out, text)
 			return err

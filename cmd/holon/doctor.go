@@ -12,14 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
 func newDoctorCommand(g *globals) *cobra.Command {
-	var refold, skip, offline bool
+	var refold, skip, offline, all bool
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -34,7 +33,8 @@ reported: not installed, not logged in, Node.js too old. Each bridge is looked a
 its secrets, what waits, was given up or is held, and whether its target can be
 reached; a connection is made and nothing is sent. With --refold every
 thread whose log is complete is rebuilt from its events and compared with the
-stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
+stored rows. Problems are printed first, then a line for each area in which all is
+fine; --all prints every check, in its order. The exit code is 1 if anything is wrong, 0 with warnings.
 
   holon doctor
   holon doctor --agent opencode
@@ -65,7 +65,7 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 				report.examineAgents(cmd.Context(), g.loaded, server.client, patience)
 			}
 			if format == "text" {
-				err = report.print(&g.console)
+				err = report.print(&g.console, all)
 			} else {
 				err = g.printJSON(report, format == "json")
 			}
@@ -76,6 +76,7 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 		}),
 	}
 	cmd.Flags().BoolVar(&refold, "refold", false, "rebuild all rows from the log and compare")
+	cmd.Flags().BoolVar(&all, "all", false, "print every check, also what is fine")
 	cmd.Flags().BoolVar(&skip, "skip-agents", false, "start no agents")
 	cmd.Flags().BoolVar(&offline, "skip-bridges", false, "connect to no target of a bridge")
 	cmd.Flags().DurationVar(&patience, "agent-timeout", time.Minute, "how long each agent may take to start")
@@ -100,7 +101,7 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 	defer func() {
 		if err == nil {
 			r.Server = server.url
-			r.Findings = slices.Insert(r.Findings, 0, append([]sqlite.Finding{server.finding}, examineEnvironment(g)...)...)
+			r.Findings = slices.Insert(r.Findings, 0, slices.Concat([]sqlite.Finding{server.finding}, examineEnvironment(g), examinePath(g))...)
 			r.OK = r.OK && server.finding.Level != sqlite.Error
 		}
 	}()
@@ -182,25 +183,4 @@ func writable(dir string) sqlite.Finding {
 		}
 	}
 	return sqlite.Finding{Name: "writable", Level: sqlite.OK, Text: "this user can write " + dir}
-}
-
-func (r *doctorReport) print(con *console) error {
-	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(con.out, "%-8s %-14s %s\n", f.Level, f.Name, timeline.Clean(f.Text)); err != nil {
-			return err
-		}
-	}
-	if r.Refold == nil {
-		return nil
-	}
-	for _, d := range r.Refold.Differences {
-		if _, err := fmt.Fprintf(con.out, "  %s\n", timeline.Clean(d.String())); err != nil {
-			return err
-		}
-	}
-	if r.Refold.More {
-		_, err := fmt.Fprintln(con.out, "  … and more")
-		return err
-	}
-	return nil
 }

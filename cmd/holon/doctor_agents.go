@@ -70,7 +70,7 @@ func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) 
 		return []sqlite.Finding{{Name: "server", Level: sqlite.Warning, Text: "the running server does not list its agents: " + err.Error()}}
 	}
 	for _, a := range result.Agents {
-		if _, configured := loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho {
+		if _, configured := loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho || a.Kind == turns.KindMailbox {
 			continue
 		}
 		f := sqlite.Finding{Name: "agent " + a.Name, Level: sqlite.OK, Text: "of the running server, " + a.State}
@@ -84,7 +84,27 @@ func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) 
 		}
 		findings = append(findings, f)
 	}
+	if text := usedMemory(result.Agents); text != "" {
+		findings = append(findings, sqlite.Finding{Name: "memory", Level: sqlite.OK, Text: text})
+	}
 	return findings
+}
+
+// usedMemory says how much memory the agents of the running server use; "" = none, or it is
+// not known.
+func usedMemory(agents []agentRow) string {
+	var all int64
+	var each []string
+	for _, a := range agents {
+		if a.Memory > 0 {
+			all += a.Memory
+			each = append(each, fmt.Sprintf("%s %s in %s", a.Name, a.memory(), counted(a.Processes, "process", "processes")))
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the agents of the running server use %s: %s", memoryText(all), strings.Join(each, ", "))
 }
 
 // examineAgent describes one agent for a person, or says why it cannot be used

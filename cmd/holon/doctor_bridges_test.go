@@ -38,7 +38,7 @@ func TestDoctorLooksAtTheBridgesOfTheConfiguration(t *testing.T) {
 	const more = "allow_private = true\nsecret = \"" + sendSecret + "\"\n"
 	good := "[bridges.hook]\nkind = \"webhook\"\nurl = \"" + receiver.URL + "/x\"\n" + more
 	requests := len(receiver.Requests())
-	r := s.holon("doctor", "--config", configFile(t, good))
+	r := s.holon("doctor", "--all", "--config", configFile(t, good))
 	if r.code != exitOK {
 		t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
 	}
@@ -133,7 +133,7 @@ func TestDoctorSaysWhatWaitsAndWhatWasGivenUp(t *testing.T) {
 	}
 	s.want("run", "--thread=a", "/say one")
 	eventually(t, "all wait", func() bool { return strings.Count(s.want("deliveries", "--state=pending"), "notif:") == 5 })
-	contains(t, s.want("doctor"), "webhook, of a configuration that was not read", "5 subscriptions, 5 messages wait, the oldest for ")
+	contains(t, s.want("doctor", "--all"), "webhook, of a configuration that was not read", "5 subscriptions, 5 messages wait, the oldest for ")
 	s.stop()
 	db, err := sql.Open("sqlite3", filepath.Join(s.data, "holon.db"))
 	if err != nil {

@@ -26,7 +26,7 @@ func TestDoctorSeesAReadOnlyDisk(t *testing.T) {
 	if err := os.Chmod(s.data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out := s.want("doctor", "--skip-agents"); !strings.Contains(out, "this user can write "+s.data) {
+	if out := s.want("doctor", "--all", "--skip-agents"); !strings.Contains(out, "this user can write "+s.data) {
 		t.Errorf("on a disk that can be written:\n%s", out)
 	}
 	inNamespace(t, s.data)

@@ -32,7 +32,7 @@ func TestDoctorAsksTheServerThatOtherCommandsUse(t *testing.T) {
 		{p.with("HOLON_TOKEN=" + s.newToken("ci", "--role", "read")), []string{"--url", s.url, "--ca", s.ca}, "the token is ci (read), from HOLON_TOKEN\n"},
 	} {
 		out := c.p.doctorSays(exitOK, c.args, "ok       "+at, c.want, "not looked at: ")
-		if strings.Contains(out, "integrity") {
+		if strings.Contains(out, "ok       log ") {
 			t.Errorf("%v: it looks at files that are not that server's:\n%s", c.args, out)
 		}
 	}
@@ -63,9 +63,60 @@ func TestDoctorLooksAtTheFilesOfItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := record.URLs[0]
-	p.with("HOLON_DATA="+s.data).doctorSays(exitOK, []string{"--url", url}, "answers: version test", "integrity")
-	p.doctorSays(exitOK, []string{"--data", s.data}, "(from "+s.data, "integrity")
-	p.doctorSays(exitOK, []string{"--data", other.data, "--url", url, "--token-file", filepath.Join(s.data, "token")}, "warning  server         "+other.data+" has log_", "integrity")
+	p.with("HOLON_DATA="+s.data).doctorSays(exitOK, []string{"--url", url}, "answers: version test", "log            13 checks; ")
+	p.doctorSays(exitOK, []string{"--data", s.data}, "(from "+s.data, "log            13 checks; ")
+	p.doctorSays(exitOK, []string{"--data", other.data, "--url", url, "--token-file", filepath.Join(s.data, "token")}, "warning  server         "+other.data+" has log_", "log            13 checks; ")
 	s.stop()
-	p.doctorSays(exitOK, []string{"--data", s.data}, "ok       server         none runs on "+s.data+"\n", "integrity")
+	p.doctorSays(exitOK, []string{"--data", s.data}, "ok       server         none runs on "+s.data+"\n", "log            13 checks; ")
+}
+
+// Problems come first, and what is fine is a line for each area; -o json has every check.
+func TestDoctorPrintsProblemsFirst(t *testing.T) {
+	s := startServer(t)
+	if err := os.Chmod(s.data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := newUser(t)
+	out := p.doctorSays(exitFailed, []string{"--data", s.data})
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	want := []string{"error    permissions    ", "ok       server         ", "ok       machine        ", "ok       log            13 checks; 0 events, seq 1 to 0", "ok       data           2 checks; free: "}
+	for i, line := range lines {
+		if i >= len(want) || !strings.HasPrefix(line, want[i]) {
+			t.Fatalf("line %d is not as it should be:\n%s", i+1, out)
+		}
+	}
+	if len(lines) != len(want) {
+		t.Errorf("%d lines:\n%s", len(lines), out)
+	}
+	report := oneObject(t, p.holon("doctor", "--skip-agents", "--skip-bridges", "-o", "json", "--data", s.data).out)
+	checks := report["findings"].([]any)
+	all := p.doctorSays(exitFailed, []string{"--all", "--data", s.data})
+	if n := strings.Count(all, "\n"); n != len(checks) || n < 18 || !strings.HasPrefix(all, "ok       server ") {
+		t.Errorf("%d checks, %d with --all:\n%s", len(checks), n, all)
+	}
+}
+
+// An agent may be on the PATH of the shell that types the command, and not on the server's.
+func TestDoctorComparesThePathOfTheServer(t *testing.T) {
+	s := startServer(t)
+	if err := os.Chmod(s.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"opencode": 0o755, "gemini": 0o644} { // one cannot be run
+		if err := os.WriteFile(filepath.Join(bin, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, server := newUser(t), os.Getenv("PATH")
+	p.with("PATH="+server).doctorSays(exitOK, []string{"--all", "--data", s.data}, "ok       path           the server looks for agents where this shell does\n")
+	out := p.with("PATH="+bin+":"+server).doctorSays(exitOK, []string{"--data", s.data}, "warning  path           opencode is in "+bin+", which is not on the server's PATH: ")
+	if strings.Contains(out, "gemini") {
+		t.Errorf("it names what cannot be run:\n%s", out)
+	}
+	p.with("PATH="+t.TempDir()+":"+server).doctorSays(exitOK, []string{"--all", "--data", s.data}, "ok       path           the server looks for agents elsewhere than this shell, and finds the same\n")
+	record, err := client.ReadServerFile(s.data)
+	if err != nil || record.Path != server {
+		t.Errorf("server.json has the path %q, %v", record.Path, err)
+	}
 }

@@ -24,7 +24,12 @@ type feed struct {
 	err    error
 	stop   context.CancelFunc
 	keeper *keeper // of what show has printed; nil: none
+	idle   func()  // called once by show if nothing comes for quietFor at its beginning; nil: never
 }
+
+// quietFor is how long a feed is silent before a person is told that it waits: what there
+// is to show has begun to come by then.
+const quietFor = time.Second
 
 // startFeed starts a feed. The caller must call end.
 func startFeed(ctx context.Context, c *client.Client, options client.Options) *feed {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -67,15 +68,20 @@ func (g *globals) settings(cmd *cobra.Command) (*config.Loaded, error) {
 	if g.loaded != nil {
 		return g.loaded, nil
 	}
-	loaded, err := config.Load(cmd.Flags(), g.environ)
+	loaded, err := loadSettings(g, cmd)
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range loaded.Warnings {
 		fmt.Fprintln(g.err, "holon: warning:", warning)
 	}
-	g.loaded = loaded
 	return loaded, nil
+}
+
+// loadSettings reads the configuration.
+func loadSettings(g *globals, cmd *cobra.Command) (loaded *config.Loaded, err error) {
+	g.loaded, err = config.Load(cmd.Flags(), g.environ)
+	return g.loaded, err
 }
 
 // client returns a client of the server that --url, HOLON_URL or the data
@@ -97,7 +103,7 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	if url != "" {
 		if _, err := client.NormalURL(url); err != nil {
-			return nil, &usageError{err: err}
+			return nil, usagef("%s: %w", source, err)
 		}
 		// The token of a data directory leaves this machine only if the same
 		// command line names both.
@@ -128,17 +134,23 @@ func (g *globals) format(allowed ...string) (string, error) {
 		return allowed[0], nil
 	}
 	if !slices.Contains(allowed, g.output) {
-		return "", usagef("-o %s: this command prints %s", g.output, strings.Join(allowed, ", "))
+		return "", usagef("-o %s: this command prints %s%s", timeline.OneLine(g.output), strings.Join(allowed, ", "), nearest.Hint(g.output, allowed))
 	}
 	return g.output, nil
 }
 
 // complain prints an error and what to do about it.
 func (g *globals) complain(err error) {
-	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(redact(g.server, err.Error())))
+	fmt.Fprintln(g.err, complaint(g, err))
+}
+
+// complaint is what a person reads of an error.
+func complaint(g *globals, err error) string {
+	text := "holon: " + timeline.Clean(redact(g.server, err.Error()))
 	if hint := g.hint(err); hint != "" {
-		fmt.Fprintf(g.err, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
+		text += "\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
 	}
+	return text
 }
 
 // interruptible ends the context of run at one of endSignals.

@@ -16,3 +16,14 @@ func TestHelpIsWhatPeopleKnow(t *testing.T) {
 		golden(t, "testdata/help.golden", r.out)
 	}
 }
+
+func TestTheVersionIsPrintedInThreeWays(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		want := holon(t, freshDir(t), "", "version", "-o", format)
+		for _, flag := range []string{"--version", "-v"} {
+			if r := holon(t, freshDir(t), "", flag, "-o", format); r != want || r.out == "" {
+				t.Errorf("holon %s: %+v, want %+v", flag, r, want)
+			}
+		}
+	}
+}

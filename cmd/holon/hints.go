@@ -162,7 +162,7 @@ func hintOfSystem(err error) string {
 	var file *fs.PathError
 	switch {
 	case errors.As(err, &locked):
-		return "A data directory has one server: stop that one, or name another directory with --data DIR."
+		return "A data directory has one server. Stop that one with holon stop, or name another directory with --data DIR."
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "Another program listens there: stop it, or choose another address with --listen; --listen 127.0.0.1:0 takes a free port."
 	case errors.Is(err, ledger.ErrStorageFull), errors.Is(err, syscall.ENOSPC):

@@ -18,7 +18,7 @@ import (
 
 func TestWhatServeCannotHaveIsSaidWithAWayOut(t *testing.T) {
 	s := startServer(t)
-	if r := s.holon("serve", "--listen=127.0.0.1:0"); r.code != exitFailed || !strings.Contains(r.err, "stop that one, or name another directory") {
+	if r := s.holon("serve", "--listen=127.0.0.1:0"); r.code != exitFailed || !strings.Contains(r.err, "Stop that one with holon stop, or name another directory") {
 		t.Errorf("a second server of a data directory: %+v", r)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

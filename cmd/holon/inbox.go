@@ -12,6 +12,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -52,6 +53,9 @@ a thread of the agent mailbox:
 			}
 			defer c.close()
 			thread, err := c.inboxThread(args)
+			if client.IsKind(err, threadNames.notFound) && len(args) > 0 {
+				err = noInbox(cmd, args[0], err)
+			}
 			if err != nil {
 				return err
 			}
@@ -79,6 +83,19 @@ a thread of the agent mailbox:
 		newInboxWakeCommand(g),
 	)
 	return cmd
+}
+
+// noInbox adds to the error for a name that stands for no thread which subcommand it may
+// mean.
+func noInbox(cmd *cobra.Command, name string, err error) error {
+	var known []string
+	for _, sub := range cmd.Commands() {
+		known = append(known, sub.Name())
+	}
+	if is := nearest.Of(name, known); is != "" {
+		return &hintedError{err, "Did you mean holon inbox " + is + "?"}
+	}
+	return err
 }
 
 // inboxThread is the thread whose inbox a command is about: the one that is
@@ -191,7 +208,7 @@ func (l inboxList) print(c *caller, thread string) error {
 	if err := found.table(c); err != nil {
 		return err
 	}
-	name := timeline.OneLine(thread)
+	name := shownID(c.console, thread)
 	if len(found.Entries) == 0 && found.PendingItems == 0 {
 		c.note("Nothing waits in the inbox of %s. Write into it with: holon inbox send %s \"…\"", name, name)
 	}

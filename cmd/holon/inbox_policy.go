@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // policyNames are the names of a policy's members on the command line.
@@ -104,7 +106,7 @@ func policyMembers(given []string) (names []string, err error) {
 			member, ok = name, true
 		}
 		if !ok {
-			return nil, usagef("--reset %s: give enabled, window, max-delay, max-items, max-age, wake or ack", name)
+			return nil, usagef("--reset: %s", nearest.NoneOf(name, slices.Sorted(maps.Keys(policyNames))))
 		}
 		if !slices.Contains(names, member) {
 			names = append(names, member)

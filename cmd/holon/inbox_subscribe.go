@@ -132,7 +132,7 @@ brought since the server started.`,
 				return c.printValue(read, "subscriptions")
 			}
 			if len(read.Subscriptions) == 0 {
-				name := timeline.OneLine(thread)
+				name := shownID(c.console, thread)
 				c.note("Nothing is connected to the inbox of %s. For the ends of all turns: holon inbox subscribe %s events", name, name)
 				return nil
 			}

@@ -56,7 +56,7 @@ func TestWrongInboxCommandLines(t *testing.T) {
 		{[]string{"inbox", "watch", "--after=x"}, "give a seq"},
 		{[]string{"inbox", "watch", "--limit=-1"}, "--limit"},
 		{[]string{"inbox", "watch", "-o", "toon"}, "text, json, jsonl"},
-		{[]string{"inbox", "policy", "me", "--window=soon"}, "invalid argument"},
+		{[]string{"inbox", "policy", "me", "--window=soon"}, "--window: give a duration"},
 		{[]string{"inbox", "policy", "me", "--reset=colour"}, "max-delay"},
 		{[]string{"inbox", "policy", "me", "--reset=window", "--window=1s"}, "both set and reset"},
 		{[]string{"inbox", "subscribe", "me"}, "Try: holon inbox subscribe"},

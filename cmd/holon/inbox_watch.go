@@ -65,7 +65,7 @@ finished when the watch ends.
 				}
 			}
 			if g.isTerminal(g.out) && format == "text" {
-				c.note("Watching the inbox of %s; Ctrl-C ends it.", inboxName(thread))
+				c.note("Watching the inbox of %s; Ctrl-C ends it.", inboxName(c.console, thread))
 			}
 			return c.watchInbox(options, format, limit)
 		}),
@@ -75,11 +75,11 @@ finished when the watch ends.
 	return cmd
 }
 
-func inboxName(thread string) string {
+func inboxName(con *console, thread string) string {
 	if thread == "" {
 		return "every thread"
 	}
-	return timeline.OneLine(thread)
+	return shownID(con, thread)
 }
 
 func (c *caller) watchInbox(options client.Options, format string, limit int) error {
@@ -99,7 +99,7 @@ func (c *caller) watchInbox(options client.Options, format string, limit int) er
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
 		again := "holon inbox watch"
 		if len(options.ThreadIDs) == 1 {
-			again += " " + timeline.OneLine(options.ThreadIDs[0])
+			again += " " + shownID(c.console, options.ThreadIDs[0])
 		}
 		c.note("stopped after seq %d; continue with: %s --after %d", seen, again, seen)
 	}

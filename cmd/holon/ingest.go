@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/backoff"
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -195,10 +194,10 @@ func (in *ingester) send(batch []numbered) error {
 			return in.refused(batch, err)
 		}
 		if in.patience > 0 && time.Since(began) >= in.patience {
-			return &hintedError{fmt.Errorf("line %d: %w", batch[0].line, err), fmt.Sprintf("Acknowledge what has been read: holon inbox ack --all %s. Then send the rest again.", timeline.OneLine(in.thread))}
+			return &hintedError{fmt.Errorf("line %d: %w", batch[0].line, err), fmt.Sprintf("Acknowledge what has been read: holon inbox ack --all %s. Then send the rest again.", shownID(in.c.console, in.thread))}
 		}
 		if attempt == 1 {
-			in.c.note("holon: the inbox of %s is full; waiting …", timeline.OneLine(in.thread))
+			in.c.note("holon: the inbox of %s is full; waiting …", shownID(in.c.console, in.thread))
 		}
 		select {
 		case <-time.After(max(refused.RetryAfter, overloadWaits.Wait(attempt))):

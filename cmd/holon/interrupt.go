@@ -61,7 +61,7 @@ says what the turn is doing, and asks before it stops it.
 			if len(args) == 0 {
 				s, err = k.onlyTurn("interrupt")
 			} else {
-				s, err = k.subjectTurn(args[0])
+				s, err = k.subjectTurn(c.finder().ender(), args[0])
 			}
 			if err != nil {
 				return err
@@ -82,7 +82,7 @@ says what the turn is doing, and asks before it stops it.
 				return err
 			}
 			if r.State != string(turns.Interrupted) {
-				c.note("The agent is stopping. Its end shows: holon attach %s", timeline.OneLine(s.thread.ThreadID))
+				c.note("The agent is stopping. Its end shows: holon attach %s", nameOf(c.finder(), s.thread))
 			}
 			return nil
 		}),

@@ -13,10 +13,16 @@ func newItemsCommand(g *globals) *cobra.Command {
 	var limit int
 	var superseded bool
 	cmd := &cobra.Command{
-		Use:   "items",
+		Use:   "items [THREAD]",
 		Short: "List items, the newest last",
-		Args:  cobra.NoArgs,
-		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+		Args:  oneName(0),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if thread != "" {
+					return usagef("give the THREAD once: leave out --thread")
+				}
+				thread = args[0]
+			}
 			filter := map[string]any{"thread_id": thread, "turn_id": turn, "status": status, "type": kind}
 			if superseded {
 				filter["include_superseded"] = true

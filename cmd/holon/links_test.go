@@ -13,7 +13,7 @@ import (
 var (
 	fence    = regexp.MustCompile("(?ms)^[ >]*```.*?^[ >]*```[ ]*$")
 	codeSpan = regexp.MustCompile("`[^`\n]*`")
-	link     = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	link     = regexp.MustCompile(`\]\(([^()\s]+)\)|<img [^>]*src="([^"]+)"`)
 	external = regexp.MustCompile(`^[a-z]+:`)
 	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
@@ -32,8 +32,8 @@ func documentsOf(t *testing.T, tree string) (names []string) {
 	return names
 }
 
-// checkLinks checks that what the documents of a tree link to is in it: files, folders
-// and headings. It returns the documents.
+// checkLinks checks that what the documents of a tree link to is in it: files, folders,
+// headings and pictures. It returns the documents.
 func checkLinks(t *testing.T, tree string) (documents []string) {
 	t.Helper()
 	documents = documentsOf(t, tree)
@@ -51,18 +51,19 @@ func checkLinks(t *testing.T, tree string) (documents []string) {
 	}
 	for _, document := range documents {
 		for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(text(document), ""), -1) {
-			if external.MatchString(m[1]) {
+			target := m[1] + m[2]
+			if external.MatchString(target) {
 				continue
 			}
-			file, anchor, _ := strings.Cut(m[1], "#")
+			file, anchor, _ := strings.Cut(target, "#")
 			name := document
 			if file != "" {
 				name = path.Join(path.Dir(document), file)
 			}
 			if _, err := root.Stat(name); err != nil {
-				t.Errorf("%s links to %s: %v", document, m[1], err)
+				t.Errorf("%s links to %s: %v", document, target, err)
 			} else if anchor != "" && !slices.Contains(anchors(text(name)), anchor) {
-				t.Errorf("%s links to %s: there is no such heading", document, m[1])
+				t.Errorf("%s links to %s: there is no such heading", document, target)
 			}
 		}
 	}
@@ -80,5 +81,18 @@ func anchors(text string) (names []string) {
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	if documents := checkLinks(t, "../.."); !slices.Contains(documents, "README.md") || !slices.Contains(documents, "docs/agents.md") {
 		t.Errorf("the documents are %q", documents)
+	}
+}
+
+// The index has every document.
+func TestTheIndexOfTheDocumentsIsWhole(t *testing.T) {
+	index, err := os.ReadFile("../../docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documentsOf(t, "../..") {
+		if dir, name := path.Split(document); dir == "docs/" && name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("docs/README.md does not name %s", document)
+		}
 	}
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -59,14 +56,15 @@ type named struct {
 	kind   *nameKind
 	id     string
 	title  string
-	began  string // of a thread without a title: its first prompt; no name
+	given  bool   // a client gave the title, of a thread; nobody says it of a turn
+	began  string // of a thread without a title: its first prompt
+	level  int    // of a thread: those below others have been started by agents, too
 	state  string
 	thread string // of a turn
 }
 
-// finder finds what people name: by the whole id, "latest", a title, or the beginning or
-// ending of an id. It asks the server for the newest rows, a bounded number. One
-// goroutine uses it.
+// finder finds what people name: see candidates. It asks the server for rows, a bounded
+// number. One goroutine uses it.
 type finder struct {
 	*console
 	ctx    context.Context
@@ -74,6 +72,8 @@ type finder struct {
 	most   int  // rows of a kind that are looked at; 0 = maxNamed
 	exact  bool // names are whole ids: the command works for a program
 	tell   bool // say on stderr what a name stands for, because the command changes it
+	ends   bool // nothing that an agent has chosen is a name: see ender
+	whole  bool // no beginning of a title is a name: the name may be a new id
 }
 
 // finder is for a command that reads. It must have checked -o.
@@ -84,6 +84,14 @@ func (g *globals) finder(cmd *cobra.Command, c *client.Client) finder {
 // changer is a finder for a command that changes what it finds.
 func (g *globals) changer(cmd *cobra.Command, c *client.Client) finder {
 	return g.finder(cmd, c).telling()
+}
+
+// ender is a finder for a command that ends, answers or closes what it finds, or lets
+// others in: ids and titles given by clients are names for it, and nothing that an agent
+// has chosen.
+func (f finder) ender() finder {
+	f.ends = true
+	return f
 }
 
 func (c *caller) finder() finder {
@@ -114,7 +122,7 @@ func (f finder) turn(name string) (string, error) {
 	if client.IsKind(err, turnNames.notFound) {
 		f.tell = false
 		if thread, threadErr := f.find(name, &threadNames); threadErr == nil && thread.id != "" {
-			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns --thread %s", thread.full(), timeline.OneLine(thread.id))}
+			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns %s", thread.shown(f.console), shownID(f.console, thread.id))}
 		}
 	}
 	return found.id, err
@@ -127,12 +135,14 @@ func (f finder) turns(names []string) ([]string, error) {
 
 // threads are the ids of threads, of which some may not exist yet.
 func (f finder) threads(names []string) ([]string, error) {
+	f.whole = true
 	return each(names, func(name string) (string, error) { return orName(f.thread, name, threadNames) })
 }
 
 // followed are the ids of threads whose events a person follows. Some may not exist yet;
 // that is said, because a wrong name would show nothing for ever.
 func (f finder) followed(names []string) ([]string, error) {
+	f.whole = true
 	return each(names, func(name string) (string, error) {
 		id, err := f.thread(name)
 		if client.IsKind(err, threadNames.notFound) && name != latest && threads.ValidID(name) {
@@ -189,6 +199,7 @@ func (f finder) threadToRun(name string) (string, error) {
 	if f.exact && name == latest {
 		return "", usagef("--thread latest: with -o json, name the thread by its whole id")
 	}
+	f.whole = true
 	return orName(f.thread, name, threadNames)
 }
 
@@ -207,8 +218,20 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		}
 	}
 	for _, kind := range kinds {
-		err := f.client.Call(f.ctx, kind.read, map[string]any{kind.param: name}, nil)
+		var read struct {
+			Thread row `json:"thread"`
+		}
+		err := f.client.Call(f.ctx, kind.read, map[string]any{kind.param: name}, &read)
 		switch {
+		case err == nil && f.ends && read.Thread.Level > 0:
+			// An agent may have chosen the id after the title that is meant.
+			switch titled, err := titledLike(f, name); {
+			case err != nil:
+				return itself, err
+			case len(titled) > 0:
+				return itself, f.ambiguous(name, append(titled, read.Thread.named(kind)))
+			}
+			return named{kind: kind, id: name}, nil
 		case err == nil:
 			return named{kind: kind, id: name}, nil
 		case client.IsKind(err, kind.notFound), outside(err):
@@ -232,6 +255,11 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 	}
 	found, all, looked, err := f.candidates(name, kinds)
+	if err == nil && len(found) == 0 && f.ends {
+		if err := chosenByAgents(f, name, all); err != nil {
+			return itself, err
+		}
+	}
 	switch {
 	case err != nil && name == latest:
 		return itself, err
@@ -239,16 +267,19 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		return itself, nil
 	case len(found) == 1:
 		if f.tell {
-			f.note("%s is %s", timeline.OneLine(name), found[0].full())
+			sayName(f, name, found[0])
 		}
 		return found[0], nil
 	case len(found) > 1:
-		f.withSummaries(found)
-		return itself, ambiguous(name, found, all)
+		return itself, f.ambiguous(name, found)
 	case looked != "":
 		return itself, fmt.Errorf("%s among %s: %w", inQuotes(name), looked, absent)
 	case len(name) < leastTyped && slices.ContainsFunc(all, func(n named) bool { return strings.HasSuffix(n.id, name) }):
 		absent = &hintedError{absent, fmt.Sprintf("A beginning or ending of an id takes at least %d characters.", leastTyped)}
+	case !f.whole && kinds[0] != &questionNames:
+		if is := f.nearby(name, kinds); is != "" {
+			absent = &hintedError{absent, fmt.Sprintf("Did you mean %s? holon %s lists the %s.", is, kinds[0].nouns, kinds[0].nouns)}
+		}
 	}
 	return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 }
@@ -265,64 +296,4 @@ func outside(err error) bool {
 func wholeID(prefix, name string) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
-}
-
-// candidates are what the name can stand for, by the first rule that fits any of all
-// rows. looked says how far it has looked if there are older rows, else it is "".
-func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, looked string, err error) {
-	if name == latest {
-		rows, _, err := f.rows(kinds[0], 1)
-		return rows, rows, "", err
-	}
-	for _, kind := range kinds {
-		rows, more, err := f.rows(kind, cmp.Or(f.most, maxNamed))
-		if err != nil {
-			return nil, nil, "", err
-		}
-		if all = append(all, rows...); more {
-			looked = fmt.Sprintf("the newest %d %s", len(rows), kind.nouns)
-		}
-	}
-	if found = titled(all, name); len(found) == 0 {
-		found = partly(all, name)
-	}
-	if looked != "" && len(found) > 0 {
-		f.note("Only %s were looked at.", looked)
-	}
-	return found, all, looked, nil
-}
-
-// rows reads the newest rows of a kind, the newest last.
-func (f finder) rows(kind *nameKind, limit int) (rows []named, more bool, err error) {
-	found, err := kind.list.fetch(f.ctx, f.client, maps.Clone(kind.filter), limit)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, raw := range found.rows {
-		var row struct {
-			ThreadID string `json:"thread_id"`
-			TurnID   string `json:"turn_id"`
-			ItemID   string `json:"item_id"`
-			Title    string `json:"title"`
-			State    string `json:"state"`
-			Status   string `json:"status"`
-
-			Content json.RawMessage `json:"content"`
-		}
-		if err := json.Unmarshal(raw, &row); err != nil {
-			return nil, false, fmt.Errorf("read a row of %s: %w", kind.list.method, err)
-		}
-		n := named{kind: kind, title: row.Title, state: row.State}
-		switch kind {
-		case &threadNames:
-			n.id = row.ThreadID
-		case &turnNames:
-			n.id, n.thread = row.TurnID, row.ThreadID
-		default:
-			n.id, n.state = row.ItemID, row.Status
-			n.title = timeline.ReadContent(row.Content).Summary(row.Status)
-		}
-		rows = append(rows, n)
-	}
-	return rows, found.more, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/events"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -188,7 +189,7 @@ func (o *notifyOptions) chosen(cmd *cobra.Command) (choice map[string]any, from 
 	choice = map[string]any{}
 	for _, on := range o.on {
 		if !slices.Contains(bridges.Ons, bridges.On(on)) {
-			return nil, nil, usagef("--on %s: give final, questions, progress, inbox, or several of them with commas", on)
+			return nil, nil, usagef("--on: %s", nearest.NoneOf(bridges.On(on), bridges.Ons))
 		}
 	}
 	given := cmd.Flags().Changed

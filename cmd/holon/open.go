@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/tokens"
@@ -94,7 +95,7 @@ type opening struct {
 // check returns what is wrong with the flags.
 func (o *opening) check(g *globals) error {
 	if o.role != "" && !slices.Contains(tokens.Roles, tokens.Role(o.role)) {
-		return usagef("--role %q: give read, respond, work or operate (holon token --help explains them)", timeline.OneLine(o.role))
+		return usagef("--role: %s (holon token --help explains them)", nearest.NoneOf(tokens.Role(o.role), tokens.Roles))
 	}
 	if o.qr && g.output != "" && g.output != "text" {
 		return usagef("--qr draws on a terminal: leave -o %s out", g.output)
@@ -227,7 +228,7 @@ func (o *opening) printCode(c *caller, at string) error {
 		}
 	}
 	if len(o.limitedTo) > 0 {
-		ids, err := each(o.limitedTo, c.finder().telling().thread)
+		ids, err := each(o.limitedTo, c.finder().telling().ender().thread)
 		if err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func TestOpenSaysWhatItCannotDo(t *testing.T) {
 		want string
 	}{
 		{nil, exitFailed, "--listen 127.0.0.1:8080"},
-		{[]string{"--role", "owner"}, exitUsage, `--role "owner": give read, respond, work or operate`},
+		{[]string{"--role", "owner"}, exitUsage, `"owner" is none of read, respond, work, operate`},
 		{[]string{"--public-url", "holon.example.com"}, exitUsage, `--public-url: "holon.example.com" is no such address; give https://HOST`},
 		{[]string{"--public-url", "http://holon.example.com"}, exitUsage, "give an https address"},
 		{[]string{"--public-url", "unix:/x"}, exitUsage, "no browser opens a unix socket"},

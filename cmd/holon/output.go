@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -47,7 +48,7 @@ func (c *caller) close() { c.client.Close() }
 // and decoded.
 func ask[R any](c *caller, method string, params map[string]any) (raw jsontext.Value, result R, err error) {
 	if err := c.client.Call(c.ctx, method, params, &raw); err != nil {
-		return nil, result, err
+		return nil, result, naming(err, params)
 	}
 	return decoded[R](method, raw)
 }
@@ -59,9 +60,26 @@ func change[R any](c *caller, method, key string, params map[string]any) (raw js
 		return nil, result, err
 	}
 	if err := callRetrying(c.ctx, c.client, method, params, &raw); err != nil {
-		return nil, result, err
+		return nil, result, naming(err, params)
 	}
 	return decoded[R](method, raw)
+}
+
+// naming adds to the error about something that is not there how it was named. Threads,
+// turns and items have been looked up by then, and are named by who did it.
+func naming(err error, params map[string]any) error {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return err
+	}
+	for _, kind := range []string{"bridge", "subscription", "delivery", "entry", "timer", "token"} {
+		for _, member := range []string{kind + "_id", "name"} {
+			if word, is := params[member].(string); is && refused.Kind == kind+"_not_found" {
+				return fmt.Errorf("%s: %w", inQuotes(word), err)
+			}
+		}
+	}
+	return err
 }
 
 func decoded[R any](method string, raw jsontext.Value) (jsontext.Value, R, error) {

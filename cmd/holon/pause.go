@@ -83,7 +83,7 @@ func newResumeCommand(g *globals) *cobra.Command {
 // changeThread pauses or resumes a thread. undo is the command that ends it, "" for none.
 func (k *control) changeThread(method, name string, flags *changeFlags, undo string) error {
 	c := k.caller
-	s, err := k.subjectThread(name)
+	s, err := k.subjectThread(c.finder(), name)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (k *control) changeThread(method, name string, flags *changeFlags, undo str
 		s.turn = active[0]
 		c.note("Its active turn goes on: %s", s.does())
 	}
-	c.note("End the pause with: %s %s", undo, timeline.OneLine(s.thread.ThreadID))
+	c.note("End the pause with: %s %s", undo, nameOf(c.finder(), s.thread))
 	return nil
 }
 

@@ -13,38 +13,32 @@ import (
 
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
 
-// The commands of the section on inboxes work as they are written, one after the
+// The commands of the document on inboxes work as they are written, one after the
 // other.
-func TestInboxCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestInboxCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "An inbox") {
+	for _, args := range commandsOf(t, "../../docs/inbox.md", "Try it") {
 		if len(args) == 1 && args[0] == "inbox" {
 			eventually(t, "the ends of both turns arrive", func() bool { return strings.Count(s.want(args...), "ent_") >= 2 })
 		}
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "a turn of demo completed", "in 20m", "agent: hello", "Acknowledged 2 entries with 2 items.")
+
+	pipe := blocksOf(t, "../../docs/inbox.md", "Try it")[1]
+	input, command, _ := strings.Cut(strings.TrimPrefix(pipe, "echo "), " | holon ")
+	if r := holon(t, s.data, strings.Trim(input, "'")+"\n", strings.Fields(command)...); r.code != exitOK {
+		t.Errorf("%s: %+v", pipe, r)
+	}
+	contains(t, s.want("inbox", "me"), "Build 7 failed")
 }
 
 // commandsOf are the commands of the first block of a section.
-func commandsOf(t *testing.T, page, title string) (list [][]string) {
+func commandsOf(t *testing.T, file, title string) (list [][]string) {
 	t.Helper()
-	_, section, _ := strings.Cut(page, "\n## "+title+"\n")
-	_, section, _ = strings.Cut(section, "```sh\n")
-	commands, _, found := strings.Cut(section, "```")
-	if !found {
-		t.Fatalf("there is no section %q with commands", title)
-	}
-	for line := range strings.Lines(commands) {
+	for line := range strings.Lines(blocksOf(t, file, title)[0]) {
 		line, _, _ = strings.Cut(line, "  #")
-		if strings.HasPrefix(line, "export ") { // a server's tests set what it names
-			continue
-		}
 		command, ours := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "bin/"), "holon")
 		if !ours {
 			t.Fatalf("not a command of holon: %s", line)
@@ -58,16 +52,12 @@ func commandsOf(t *testing.T, page, title string) (list [][]string) {
 	return list
 }
 
-// So do those of the section on the command, but for those that follow, fill a
-// screen, or judge this machine or another one.
-func TestCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// So do those of the document on the command, but for those that follow, fill a screen,
+// or judge this machine or another one.
+func TestCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "With the command") {
+	for _, args := range commandsOf(t, "../../docs/command.md", "Day by day") {
 		if len(args) == 0 || slices.Contains([]string{"chat", "attach", "watch", "login", "doctor"}, args[0]) {
 			continue
 		}
@@ -76,31 +66,23 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	contains(t, all.String(), "user: hello\nagent: hello\n", `"fix b": interrupted`, "holon_token_")
 }
 
-// So do those of the section on background work, and those of its document.
-func TestBackgroundCommandsOfTheReadmeWork(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// So do both sections of commands on background work.
+func TestWakingCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "Background work") {
+	for _, args := range commandsOf(t, "../../docs/background.md", "Wait, or be woken") {
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "all tests", `"all tests": completed in`, "\n  no warnings\n")
 	eventually(t, "an end starts a turn of the owner", func() bool {
-		return strings.Contains(s.want("items", "--thread=main", "-o=json"), `"docs\" in thread tests completed`)
+		return strings.Contains(s.want("items", "--thread=release", "-o=json"), `"docs\" in thread unit completed`)
 	})
 }
 
 func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
-	page, err := os.ReadFile("../../docs/background.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := startServer(t)
 	var all strings.Builder
-	for _, args := range commandsOf(t, string(page), "Try it") {
+	for _, args := range commandsOf(t, "../../docs/background.md", "Try it") {
 		switch args[0] {
 		case "tree": // a person is slower than an agent
 			eventually(t, "the question is asked", func() bool { return s.want("items", "--status=pending", "-o=jsonl") != "" })
@@ -112,41 +94,86 @@ func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
 	contains(t, all.String(), "all tests", "? lint", "May I fix 31 warnings?", `"lint": completed in`)
 }
 
-// The phone of the README, and that of its document: a ntfy server on loopback.
-func TestPhoneCommandsOfTheReadmeWork(t *testing.T) {
-	for file, title := range map[string]string{"../../README.md": "Hear about it on your phone", "../../docs/delivery.md": "A phone in one minute"} {
-		page, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, ntfy, _ := startNotifying(t)
-		var all strings.Builder
-		for _, args := range commandsOf(t, string(page), title) {
-			all.WriteString(s.want(args...))
-		}
-		contains(t, all.String(), "ntfy-all: sends final, questions of all threads through ntfy\n", "Delivered after ", "SUBSCRIPTION")
-		eventually(t, "the test and the end arrive", func() bool { return len(ntfy.Published()) == 2 })
+// So do those of the document on delivery: its phone is a ntfy server on loopback.
+func TestPhoneCommandsOfTheDocumentWork(t *testing.T) {
+	s, ntfy, _ := startNotifying(t)
+	var all strings.Builder
+	for _, args := range commandsOf(t, "../../docs/delivery.md", "A phone in one minute") {
+		all.WriteString(s.want(args...))
 	}
+	contains(t, all.String(), "ntfy-all: sends final, questions of all threads through ntfy\n", "Delivered after ", "SUBSCRIPTION")
+	eventually(t, "the test and the end arrive", func() bool { return len(ntfy.Published()) == 2 })
 }
 
 // The first commands begin where a reader is: without the source. Its address is that of
-// the module.
+// the module. The two that a reader needs are targets of the Makefile, and the second one
+// is what runs before a change lands.
 func TestTheReadmeBeginsWithTheSource(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(read("go.mod"))[1]
+	want := []string{"git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:], "make serve", "export PATH=$PWD/bin:$PATH", `holon run "hello"`, "make test"}
+	var got []string
+	for line := range strings.Lines(strings.Join(blocksOf(t, "../../README.md", "Start it"), "")) {
+		command, _, _ := strings.Cut(line, "  #")
+		got = append(got, strings.TrimSpace(command))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it begins with %q, want %q", got, want)
+	}
+	for file, texts := range map[string][]string{"Makefile": {"\nserve: ", "\ntest: "}, ".ci/run": {"\nstep test make test\n"}} {
+		for _, text := range texts {
+			if !strings.Contains(read(file), text) {
+				t.Errorf("%s lacks %q", file, text)
+			}
+		}
+	}
+}
+
+// A reader has seen an answer before the 500th word, and needs no option for it: the
+// server of make serve is where every command looks for it.
+func TestTheFirstAnswerOfTheReadmeComesEarly(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
+	before, _, found := strings.Cut(string(page), "\nholon run \"hello\"\n")
+	if words := len(strings.Fields(before)); !found || words > 500 {
+		t.Errorf("the first answer is there: %v, after %d words", found, words)
 	}
-	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(string(mod))[1]
-	_, section, _ := strings.Cut(string(page), "\n## Run your agent in it\n")
-	_, block, _ := strings.Cut(section, "```sh\n")
-	first, _, _ := strings.Cut(block, "\n")
-	if want := "git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:]; first != want {
-		t.Errorf("it begins with %q, want %q", first, want)
+	if strings.Contains(string(page), "--data") {
+		t.Error("the README names a data directory")
 	}
+	makes := func(args ...string) string {
+		out := strings.TrimSpace(command(t, "../..", append([]string{"make", "--no-print-directory", "-n", "serve", "LISTEN=127.0.0.1:1", "DATA="}, args...)...))
+		return strings.TrimSpace(out[strings.LastIndexByte(out, '\n')+1:])
+	}
+	if got, want := makes(), "./bin/holon serve --listen 127.0.0.1:1"; got != want {
+		t.Errorf("make serve runs %q, want %q", got, want)
+	}
+	if got, want := makes("DATA=data"), "./bin/holon serve --listen 127.0.0.1:1 --data data"; got != want {
+		t.Errorf("make serve DATA=data runs %q, want %q", got, want)
+	}
+	s := startServer(t)
+	contains(t, s.want("run", "hello"), "user: hello\nagent: hello\n")
+}
+
+// The commands of the README work, as those of the documents do.
+func TestCommandsOfTheReadmeWork(t *testing.T) {
+	s := startServer(t)
+	var all strings.Builder
+	for _, args := range commandsOf(t, "../../README.md", "Three words") {
+		if slices.Contains([]string{"attach", "doctor"}, args[0]) {
+			continue
+		}
+		all.WriteString(s.want(args...))
+	}
+	contains(t, all.String(), "fix b", `"fix b": interrupted`)
 }
 
 // The table of docs/delivery.md has every member of an envelope, and no other type.

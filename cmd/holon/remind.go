@@ -113,7 +113,7 @@ func newRemindListCommand(g *globals) *cobra.Command {
 				return c.printData(raw, "timers")
 			}
 			if len(result.Timers) == 0 {
-				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", timeline.OneLine(thread))
+				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", shownID(c.console, thread))
 				return nil
 			}
 			t := newTable("TIMER", "NEXT", "REPEATS", "TEXT")

@@ -179,7 +179,7 @@ func respond(ctx context.Context, con *console, c *client.Client, params map[str
 	if result.Outcome.OptionID != "" {
 		text += " (" + result.Outcome.OptionID + ")"
 	}
-	_, err := fmt.Fprintf(con.out, "%v: %s\n", params["item_id"], timeline.OneLine(text))
+	_, err := fmt.Fprintf(con.out, "%s: %s\n", shownID(con, fmt.Sprint(params["item_id"])), timeline.OneLine(text))
 	return err
 }
 

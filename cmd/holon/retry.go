@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -46,7 +45,7 @@ them, and asks. A turn that is refused is named, and the others are retried.
 			if interrupted {
 				return retryInterrupted(c, flags)
 			}
-			s, err := (&control{caller: c}).lastTurn(args[0])
+			s, err := (&control{caller: c}).lastTurn(c.finder().ender(), args[0])
 			if err != nil {
 				return err
 			}
@@ -60,7 +59,7 @@ them, and asks. A turn that is refused is named, and the others are retried.
 			if err := c.printText(retried(s, r), nil); err != nil {
 				return err
 			}
-			c.note("See it with: holon attach %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
+			c.note("See it with: holon attach %s --after %d", nameOf(c.finder(), s.thread), max(0, r.Seq-1))
 			return nil
 		}),
 	}
@@ -75,7 +74,7 @@ func ofRetry(err error, s subject) error {
 	if !client.IsKind(err, "conflict") {
 		return err
 	}
-	thread, turn := timeline.OneLine(s.thread.ThreadID), timeline.OneLine(s.turn.TurnID)
+	thread, turn := shownID(s.con, s.thread.ThreadID), shownID(s.con, s.turn.TurnID)
 	switch s.turn.State {
 	case turns.Completed:
 		return &hintedError{err, `It has completed. To start another turn: holon run --thread ` + thread + ` "…"`}

@@ -140,7 +140,7 @@ func retryInterrupted(c *caller, flags changeFlags) error {
 	for _, t := range left {
 		done.Left = append(done.Left, t.TurnID)
 		if c.format == "text" {
-			c.note("%s: left to the turn that it works for, %s, which is retried", subjects[t.TurnID], timeline.OneLine(t.Parent.TurnID))
+			c.note("%s: left to the turn that it works for, %s, which is retried", subjects[t.TurnID], shownID(c.console, t.Parent.TurnID))
 		}
 	}
 	if c.format != "text" {

@@ -28,16 +28,16 @@ func TestWhatARestartEndedIsCountedRetriedAndDismissed(t *testing.T) {
 	if r.code != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	contains(t, r.out, first+` of one "work": attempt 2, active`, second+` of two "other": attempt 2, active`)
+	contains(t, r.out, short(first)+` of one "work": attempt 2, active`, short(second)+` of two "other": attempt 2, active`)
 	nothing("after they were retried")
-	if out := s.want("retry", "--interrupted"); out != "No turns to retry or dismiss.\n" {
+	if out := s.want("retry", "--interrupted"); out != "No turn that a restart cut off is left to retry or dismiss.\n" {
 		t.Errorf("again: %s", out)
 	}
 	s.stop()
 	s.start()
 	contains(t, s.want("status", "--dismiss"), "Dismissed: 2 turns ended with the restart at ")
 	nothing("after the dismissal")
-	contains(t, s.want("status", "--dismiss"), "No turns to retry or dismiss.")
+	contains(t, s.want("status", "--dismiss"), "No turn that a restart cut off is left to retry or dismiss.")
 	for _, args := range [][]string{{"status", "--dismiss"}, {"retry", "--interrupted"}} {
 		if got := oneObject(t, s.want(append(args, "-o", "json")...)); got["dismissed"] != 0.0 && len(got["retried"].([]any)) != 0 {
 			t.Errorf("%v: %v", args, got)
@@ -75,6 +75,6 @@ func TestALimitedTokenIsToldOfItsThreads(t *testing.T) {
 	if r := phone.types("", "status"); r.out != "" {
 		t.Errorf("the status after the dismissal: %+v", r)
 	}
-	contains(t, phone.must("", "retry", "--interrupted").out, "No turns to retry or dismiss.")
+	contains(t, phone.must("", "retry", "--interrupted").out, "No turn that a restart cut off is left to retry or dismiss.")
 	contains(t, s.want("status"), "\n2 turns ended with the restart at ")
 }

@@ -78,10 +78,10 @@ func TestATurnIsRetriedByHand(t *testing.T) {
 	s := startServer(t)
 	id := triedTwice(s)
 	first := s.holon("retry", id, "--reason=once more", "--idempotency-key=k")
-	if first.code != exitOK || first.out != id+" of tried: attempt 3, active\n" || !strings.Contains(first.err, "holon attach tried --after") {
+	if first.code != exitOK || first.out != short(id)+" of tried: attempt 3, active\n" || !strings.Contains(first.err, "holon attach tried --after") {
 		t.Fatalf("%+v", first)
 	}
-	if again := s.want("retry", id, "--reason=once more", "--idempotency-key=k"); !strings.HasPrefix(again, id+" of tried: attempt 3, ") {
+	if again := s.want("retry", id, "--reason=once more", "--idempotency-key=k"); !strings.HasPrefix(again, short(id)+" of tried: attempt 3, ") {
 		t.Errorf("the same key: %s, first %s", again, first.out)
 	}
 	eventually(t, "the third attempt ends", func() bool {
@@ -108,10 +108,10 @@ func TestARetryOfAThreadIsOfItsLastTurn(t *testing.T) {
 	s.holon("run", "--thread=two", "/say second\n/crash")
 	last := oneObject(t, s.want("turns", "--thread=two", "--limit=1", "-o", "jsonl"))["turn_id"].(string)
 	r := s.holon("retry", "Fix it")
-	if r.code != exitOK || !strings.HasPrefix(r.out, last+` of two "Fix it": attempt 2, `) {
+	if r.code != exitOK || !strings.HasPrefix(r.out, short(last)+` of two "Fix it": attempt 2, `) {
 		t.Errorf("%+v, want %s", r, last)
 	}
-	contains(t, r.err, `The last turn of two "Fix it": failed after `, "holon attach two --after")
+	contains(t, r.err, `The last turn of two "Fix it": failed after `, `holon attach "Fix it" --after`)
 	eventually(t, "the second attempt ends", func() bool { return strings.Contains(s.want("turns", last), "state    failed") })
 	if got := oneObject(t, s.want("retry", "two", "-o", "json")); got["turn_id"] != last || got["attempt"] != 3.0 {
 		t.Errorf("by the thread's whole id: %v", got)
@@ -119,7 +119,7 @@ func TestARetryOfAThreadIsOfItsLastTurn(t *testing.T) {
 	s.want("run", "--thread=done", "/say done")
 	contains(t, s.holon("retry", "done").err, "[conflict]", `It has completed. To start another turn: holon run --thread done "…"`)
 	s.want("run", "-d", "--thread=busy", "/sleep 600000")
-	contains(t, s.holon("retry", "busy").err, "It has not ended. See it with: holon attach busy; stop it with: holon interrupt turn_")
+	contains(t, s.holon("retry", "busy").err, "It has not ended. See it with: holon attach busy; stop it with: holon interrupt ")
 	s.want("call", "thread/start", `{"thread_id":"fresh"}`)
 	r = s.holon("retry", "fresh")
 	if r.code != exitFailed || r.out != "" {

@@ -25,8 +25,8 @@ type reviewOptions struct {
 func newReviewCommand(g *globals) *cobra.Command {
 	var o reviewOptions
 	cmd := &cobra.Command{
-		Use:   "review [TURN]",
-		Short: "Give a verdict about a turn; without TURN list those that wait for one",
+		Use:   "review [THREAD|TURN]",
+		Short: "Give a verdict about a turn; without a name list those that wait for one",
 		Long: `A turn with a review policy (holon run --review, or review in its agent's
 configuration) ends as usual, but what waits for it gets the result only after a
 verdict:
@@ -39,10 +39,13 @@ After 3 continuations, or with --final, a rejection is final too. A turn without
 verdict in time (review_timeout_seconds of the agent, 24 h) is blocked. The first
 verdict wins; holon retry tries the turn again instead.
 
+The turn is named by itself, or by its thread if one turn of it waits. Without a
+verdict a part of what the list says of it is enough.
+
   holon review                              list what waits
-  holon review turn_…                       what its agent said last
-  holon review turn_… --approve
-  holon review turn_… --reject "the tests of package b still fail"`,
+  holon review "fix the tests"              what its agent said last
+  holon review "fix the tests" --approve
+  holon review 8c1d04fe --reject "the tests of package b still fail"`,
 		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			verdict, err := o.verdict(cmd)
@@ -51,7 +54,7 @@ verdict wins; holon retry tries the turn again instead.
 			}
 			if len(args) == 0 {
 				if verdict != "" {
-					return usagef("which TURN? `holon review` lists those that wait for a verdict")
+					return usagef("which THREAD or TURN? `holon review` lists those that wait for a verdict")
 				}
 				return reviewListing.print(g, cmd, map[string]any{"review": "pending", "thread_id": o.thread}, 0)
 			}
@@ -61,8 +64,10 @@ verdict wins; holon retry tries the turn again instead.
 			}
 			defer c.close()
 			find := c.finder()
-			find.tell = verdict != ""
-			turnID, err := find.turn(args[0])
+			if verdict != "" {
+				find = find.telling().ender()
+			}
+			turnID, err := find.reviewed(args[0])
 			if err != nil {
 				return err
 			}
@@ -79,7 +84,7 @@ verdict wins; holon retry tries the turn again instead.
 	flags.BoolVar(&o.final, "final", false, "with --reject: no turn continues it")
 	flags.StringVar(&o.note, "note", "", "with --approve or --block: why")
 	flags.IntVar(&o.attempt, "attempt", 0, "the attempt that was reviewed; refused if another one is live (default: the live one)")
-	flags.StringVar(&o.thread, "thread", "", "without TURN: only those of this thread")
+	flags.StringVar(&o.thread, "thread", "", "without a name: only those of this thread")
 	flags.StringVar(&o.key, "idempotency-key", "", "the same key takes effect only once, however often this is run")
 	return cmd
 }
@@ -130,18 +135,18 @@ func (o *reviewOptions) give(c *caller, turnID string, verdict turns.ReviewState
 	if c.format != "text" {
 		return c.printData(raw, "")
 	}
-	text := fmt.Sprintf("%s: %s", timeline.OneLine(r.TurnID), timeline.OneLine(string(r.Review.State)))
+	text := fmt.Sprintf("%s: %s", shownID(c.console, r.TurnID), timeline.OneLine(string(r.Review.State)))
 	if r.ContinuedBy != "" {
-		text += ", continued by " + timeline.OneLine(r.ContinuedBy)
+		text += ", continued by " + shownID(c.console, r.ContinuedBy)
 	}
 	if _, err := io.WriteString(c.out, text+"\n"); err != nil {
 		return err
 	}
 	switch {
 	case r.ContinuedBy != "":
-		c.note("See it with: holon attach %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
+		c.note("See it with: holon attach %s --after %d", shownID(c.console, r.ThreadID), max(0, r.Seq-1))
 	case verdict == turns.Rejected && !o.final:
-		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, timeline.OneLine(r.ThreadID))
+		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, shownID(c.console, r.ThreadID))
 	}
 	return nil
 }
@@ -185,7 +190,7 @@ func showReview(c *caller, turnID string) error {
 		}
 	}
 	if t.InReview() {
-		c.note("\nAll of it:  holon items --turn %s\nA verdict:  holon review %s --approve, or --reject \"what is wrong\"", timeline.OneLine(t.TurnID), timeline.OneLine(t.TurnID))
+		c.note("\nAll of it:  holon items --turn %s\nA verdict:  holon review %s --approve, or --reject \"what is wrong\"", shownID(c.console, t.TurnID), shownID(c.console, t.TurnID))
 	}
 	return nil
 }

@@ -11,18 +11,18 @@ func TestATurnIsReviewed(t *testing.T) {
 		t.Errorf("nothing waits: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	out := s.want("run", "--thread=r", "--review=on_success", "/say the first try")
-	if !strings.Contains(out, "waits for a review: holon review turn_") {
+	if !strings.Contains(out, "waits for a review: holon review ") {
 		t.Errorf("run:\n%s", out)
 	}
 	id := strings.Fields(s.want("review", "--long"))[6]
 	if out := s.want("review"); !strings.Contains(out, "the first try") || !strings.HasPrefix(id, "turn_") {
 		t.Fatalf("review:\n%s", out)
 	}
-	if r := s.holon("review", id); r.code != exitOK || !strings.Contains(r.out, "the first try") || !strings.Contains(r.out, "waits for a verdict until") || !strings.Contains(r.err, "holon review "+id+" --approve") {
+	if r := s.holon("review", id); r.code != exitOK || !strings.Contains(r.out, "the first try") || !strings.Contains(r.out, "waits for a verdict until") || !strings.Contains(r.err, "holon review "+short(id)+" --approve") {
 		t.Errorf("review TURN: %s%s", r.out, r.err)
 	}
 	r := s.holon("review", id, "--reject", "/say the second try", "--idempotency-key=k")
-	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by turn_") || !strings.Contains(r.err, "holon attach r --after") {
+	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by ") || !strings.Contains(r.err, "holon attach r --after") {
 		t.Fatalf("reject: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	next := strings.Fields(r.out)[4]
@@ -56,7 +56,7 @@ func TestATurnIsReviewed(t *testing.T) {
 func TestRunSaysThatTheEndWaits(t *testing.T) {
 	s := startServer(t)
 	r := s.holon("run", "-q", "--review=always", "/fail oh no")
-	if r.code != exitFailed || !strings.Contains(r.err, "waits for a review: holon review turn_") {
+	if r.code != exitFailed || !strings.Contains(r.err, "waits for a review: holon review ") {
 		t.Errorf("quiet: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	object := oneObject(t, s.want("run", "-o", "json", "--review=always", "/say x"))
@@ -64,7 +64,7 @@ func TestRunSaysThatTheEndWaits(t *testing.T) {
 		t.Errorf("json: %v", object)
 	}
 	id := object["turn_id"].(string)
-	if out := s.want("review", id, "--block"); out != id+": blocked\n" {
+	if out := s.want("review", id, "--block"); out != short(id)+": blocked\n" {
 		t.Errorf("block: %s", out)
 	}
 	if r := s.holon("await", id); r.code != exitFailed {
@@ -72,7 +72,7 @@ func TestRunSaysThatTheEndWaits(t *testing.T) {
 	}
 	object = oneObject(t, s.want("run", "-o", "json", "--review=always", "/say x"))
 	id = object["turn_id"].(string)
-	if out := s.want("review", id, "--reject", "", "--final"); out != id+": rejected\n" {
+	if out := s.want("review", id, "--reject", "", "--final"); out != short(id)+": rejected\n" {
 		t.Errorf("final: %s", out)
 	}
 	if _, page := s.fetch("/metrics"); !strings.Contains(page, `holon_reviews_total{state="blocked"} 1`+"\n") || !strings.Contains(page, `holon_reviews_total{state="pending"} 3`+"\n") {

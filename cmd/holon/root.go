@@ -14,6 +14,7 @@ import (
 
 // newRootCommand lists every subcommand. Groups order the help.
 func newRootCommand(g *globals) *cobra.Command {
+	showVersion := false
 	root := &cobra.Command{
 		Use:   "holon",
 		Short: "A durable control plane for agents",
@@ -30,6 +31,9 @@ durable log, which any number of clients follow live and resume by cursor.
 			g.started = true
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if showVersion {
+				return printVersion(g)
+			}
 			if !g.interactive() {
 				return cmd.Help()
 			}
@@ -47,6 +51,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
 	flags.BoolVar(&g.long, "long", false, "tables show whole ids, not their last 8 characters")
 	config.BindCommon(flags)
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version, as holon version does")
 
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Working with agents:"},
@@ -123,6 +128,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	root.AddCommand(newNamesTopic())
 	g.completeNames(root)
 	explainArguments(root)
+	explainHelp(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
 	addCompletion(root)
@@ -149,6 +155,9 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
+	}
+	if !g.started {
+		err = explainFlag(command, args, err)
 	}
 	var exit *exitError
 	if errors.As(err, &exit) {

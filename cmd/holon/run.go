@@ -111,6 +111,9 @@ goes into the owner's inbox.
 			}
 			defer c.Close()
 			find := g.changer(cmd, c)
+			if options.onBusy == string(turns.BusyInterrupt) {
+				find = find.ender()
+			}
 			if options.thread, err = find.threadToRun(options.thread); err != nil {
 				return err
 			}
@@ -351,7 +354,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	begun := make(chan outcome, 1)
 	go func() {
 		s, err := o.start(ctx, c, prompt)
-		begun <- outcome{&turnRun{ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, s.where, err}
+		begun <- outcome{&turnRun{con: con, ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, s.where, err}
 	}()
 	var run *turnRun
 	select {
@@ -371,9 +374,9 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		}
 		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
 	}
-	run.con, run.signals = con, signals
+	run.signals = signals
 	run.questions = questionsAt(con, piped)
-	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.threadID, o.full))
+	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Short: tableID(con), AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, shownID(con, run.threadID), o.full))
 	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.Close(); err == nil {
@@ -383,7 +386,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		return err
 	}
 	if n := len(run.running); n > 0 && format == "text" && !o.quiet {
-		con.note("%s on in the background: holon tree %s", counted(n, "turn goes", "turns go"), timeline.OneLine(run.threadID))
+		con.note("%s on in the background: holon tree %s", counted(n, "turn goes", "turns go"), shownID(con, run.threadID))
 	}
 	return run.report(format, o.quiet)
 }
@@ -462,7 +465,7 @@ func (r *turnRun) report(format string, quiet bool) error {
 		}
 	}
 	if r.result.Review != nil && (quiet || format != "text") {
-		r.con.note("holon: the turn waits for a review: holon review %s", timeline.OneLine(r.turnID))
+		r.con.note("holon: the turn waits for a review: holon review %s", shownID(r.con, r.turnID))
 	}
 	if r.result.State != "completed" {
 		if format == "text" && r.result.failure() == "agent_unavailable" {

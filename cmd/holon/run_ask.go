@@ -147,7 +147,7 @@ func (r *turnRun) ask(asked question) error {
 		if len(asked.content.Options) == 0 {
 			how = "--answer JSON"
 		}
-		return r.say(fmt.Sprintf("%s waits for an answer: holon respond %s %s", asked.asker(), asked.id, how))
+		return r.say(fmt.Sprintf("%s waits for an answer: holon respond %s %s", asked.asker(), shownID(r.con, asked.id), how))
 	}
 	asked.describe(r.ctx, r.client, asked.thread)
 	q.open = append(q.open, asked.withForm())
@@ -345,7 +345,7 @@ func (r *turnRun) answer(line string, open bool) error {
 		case client.IsKind(err, client.KindForbidden):
 			return fmt.Sprintf("you may not answer it: %v", err)
 		}
-		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, id)
+		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, shownID(r.con, id))
 	})
 	return r.next()
 }

@@ -29,25 +29,27 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if s.Position > 0 {
 			state += fmt.Sprintf(" at position %d", s.Position)
 		}
-		title := ""
-		if timeline.OneLine(o.title) != "" {
-			title = " " + inQuotes(o.title)
+		find := g.finder(cmd, c)
+		thread, err := readForName(find, s.ThreadID)
+		if err != nil {
+			return err
 		}
-		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s%s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID), title); err != nil {
+		turn, name := shownID(&g.console, s.TurnID), nameOf(find, thread)
+		in := subject{con: &g.console, thread: thread}.String()
+		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", turn, state, in); err != nil {
 			return err
 		}
 		if s.where != "" {
 			g.note("%s", s.where)
 		}
-		thread := timeline.OneLine(s.ThreadID)
 		if o.detach {
-			g.note("See it with:  holon attach %s", thread)
-			g.note("Stop it with: holon interrupt %s", timeline.OneLine(s.TurnID))
+			g.note("See it with:  holon attach %s", name)
+			g.note("Stop it with: holon interrupt %s", turn)
 			return nil
 		}
-		owner := timeline.OneLine(o.parent)
-		g.note("See it with:      holon attach %s --after %d", thread, s.after)
-		g.note("Wait for it with: holon await %s", timeline.OneLine(s.TurnID))
+		owner := shownID(&g.console, o.parent)
+		g.note("See it with:      holon attach %s --after %d", name, s.after)
+		g.note("Wait for it with: holon await %s", turn)
 		if s.Wake == inbox.WakeNone {
 			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)
 		} else {

@@ -61,10 +61,11 @@ type saying struct {
 // agent stays near the one before.
 const foldAfter = 20
 
-// folding adds to the options of a timeline how outputs are folded, unless full is set.
-func folding(options timeline.Options, threadID string, full bool) timeline.Options {
+// folding adds to the options of a timeline how outputs are folded, unless full is set;
+// shown is how the thread is named.
+func folding(options timeline.Options, shown string, full bool) timeline.Options {
 	if !full {
-		options.Fold, options.Unfold = foldAfter, "holon attach "+timeline.OneLine(threadID)+" --full"
+		options.Fold, options.Unfold = foldAfter, "holon attach "+shown+" --full"
 	}
 	return options
 }
@@ -143,14 +144,14 @@ func (r *turnRun) left() string {
 	if r.turnID == "" {
 		return "what runs there goes on at the server"
 	}
-	again := fmt.Sprintf("holon attach %s --after %d", timeline.OneLine(r.threadID), max(r.after, r.result.Seq))
+	again := fmt.Sprintf("holon attach %s --after %d", shownID(r.con, r.threadID), max(r.after, r.result.Seq))
 	switch {
 	case r.interrupting:
 		return "the turn is being interrupted at the server; its end shows: " + again
 	case r.interrupted && !r.refused:
 		return "the server was asked to interrupt the turn and has not answered yet; its outcome shows: " + again
 	}
-	return fmt.Sprintf("the turn continues at the server\n  see it with:  %s\n  stop it with: holon interrupt %s", again, timeline.OneLine(r.turnID))
+	return fmt.Sprintf("the turn continues at the server\n  see it with:  %s\n  stop it with: holon interrupt %s", again, shownID(r.con, r.turnID))
 }
 
 // take shows an event of this turn or of its thread, and remembers what the

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 func newSchemaCommand(g *globals) *cobra.Command {
@@ -38,7 +39,7 @@ declarations, or the page docs/protocol.md.`,
 			case "markdown":
 				return g.printText(api.Protocol())
 			}
-			return usagef("%q is none of openrpc, json, ts, markdown", name)
+			return usagef("%s", nearest.NoneOf(name, []string{"openrpc", "json", "ts", "markdown"}))
 		},
 	}
 }

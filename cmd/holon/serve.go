@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
+	"github.com/seed82539d15/holon/host"
 )
 
 func newServeCommand(g *globals) *cobra.Command {
@@ -33,11 +35,8 @@ turns end before.
   holon serve --agent git=exec:git\ log\ -5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := g.settings(cmd)
+			loaded, err := loadSettings(g, cmd)
 			if err != nil {
-				return err
-			}
-			if err := loaded.Validate(); err != nil {
 				return err
 			}
 			var kill atomic.Pointer[func()]
@@ -47,24 +46,33 @@ turns end before.
 			defer stderr.Close()
 			options := daemon.Options{
 				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: stderr, Stop: stop,
-				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(),
-				OnAgents: func(f func()) { kill.Store(&f) },
+				Servers: servers.At(g.env("XDG_RUNTIME_DIR")), Descriptors: descriptors(), Memory: memory(),
+				DataByDefault: loaded.Sources["data"].Origin == config.FromDefault,
+				OnAgents:      func(f func()) { kill.Store(&f) },
 			}
-			if isTerminalFile(g.err) {
-				options.Welcome = g.args
-				options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
+			if terminal := isTerminalFile(g.err); loaded.LogFormat == config.LogText || loaded.LogFormat == config.LogAuto && terminal {
+				options.Text = true
+				if terminal {
+					options.Welcome = g.args
+					options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
+				}
 			}
-			if err = daemon.Run(cmd.Context(), options); err == nil {
-				return nil
+			for _, warning := range loaded.Warnings {
+				options.Say(zapcore.WarnLevel, "holon: warning: "+warning)
 			}
-			exit := &exitError{code: exitFailed}
-			var usage *daemon.UsageError
-			if errors.As(err, &usage) {
-				exit.code, err = exitUsage, usage.Err
+			exit := &exitError{code: exitUsage}
+			if err = loaded.Validate(); err == nil {
+				if err = daemon.Run(cmd.Context(), options); err == nil {
+					return nil
+				}
+				if usage, ok := errors.AsType[*daemon.UsageError](err); ok {
+					err = usage.Err
+				} else {
+					exit.code = exitFailed
+				}
 			}
 			// Said here: nothing may wait for the reader of stderr.
-			g.err = stderr
-			g.complain(err)
+			options.Say(zapcore.ErrorLevel, complaint(g, err))
 			return exit
 		},
 	}
@@ -80,6 +88,15 @@ func descriptors() int {
 		return 0
 	}
 	return int(min(limit.Cur, math.MaxInt32))
+}
+
+// memory is how much memory this process and what it starts may use; 0 = not known.
+func memory() int64 {
+	n, err := host.Memory()
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // killWithin is how long the end of the agents' processes may take after a

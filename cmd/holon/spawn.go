@@ -95,6 +95,9 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 		// server.json, on any address.
 		args = append(args, "--listen", "127.0.0.1:0")
 	}
+	if loaded.Sources["log_format"].Origin == config.FromDefault {
+		args = append(args, "--log-format", config.LogText) // people read it
+	}
 	log, err := os.OpenFile(filepath.Join(loaded.Data, startLog), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the server's log: %w", err)

@@ -132,7 +132,7 @@ func (s serverStatus) print(con *console, url string) error {
 		{"state", state},
 		{"turns", fmt.Sprintf("%d active (%d waiting), %d queued", s.Turns.Active, s.Turns.Waiting, s.Turns.Queued)},
 		{"threads", fmt.Sprint(s.Threads)},
-		{"streams", fmt.Sprint(s.Streams)},
+		{"streams", fmt.Sprintf("%d open (a dashboard has two)", s.Streams)},
 		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
 		{"log id", timeline.OneLine(s.LogID)},
 		{"agents", strings.Join(agents, ", ")},

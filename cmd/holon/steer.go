@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -38,7 +37,11 @@ for it; the turn continues.
 			defer c.close()
 			k := &control{caller: c}
 			defer k.end()
-			s, err := k.subjectTurn(args[0])
+			find := c.finder()
+			if interrupt {
+				find = find.ender()
+			}
+			s, err := k.subjectTurn(find, args[0])
 			if err != nil {
 				return err
 			}
@@ -60,7 +63,7 @@ for it; the turn continues.
 			if err := c.printText(s.String()+": "+how+"\n", nil); err != nil {
 				return err
 			}
-			c.note("See it with: holon attach %s", timeline.OneLine(s.thread.ThreadID))
+			c.note("See it with: holon attach %s", nameOf(c.finder(), s.thread))
 			return nil
 		}),
 	}

@@ -162,7 +162,7 @@ func readTurn(ctx context.Context, c *client.Client, id string, superseded bool)
 	return raw, turn, nil
 }
 
-// showTurn prints one turn with its attempts and steps, superseded ones
+// showTurn prints one turn of this id with its attempts and steps, superseded ones
 // included.
 func showTurn(g *globals, cmd *cobra.Command, id string) error {
 	format, c, err := g.dial(cmd)
@@ -170,9 +170,6 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 		return err
 	}
 	defer c.Close()
-	if id, err = g.finder(cmd, c).turn(id); err != nil {
-		return err
-	}
 	raw, read, err := readTurn(cmd.Context(), c, id, true)
 	if err != nil {
 		return err
@@ -232,7 +229,7 @@ func printActive(ctx context.Context, con *console, c *client.Client) error {
 		if t.ProgressMessage != "" {
 			doing += ": " + t.ProgressMessage
 		}
-		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
+		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.StartedAt, t.FirstStartedAt), t.CompletedAt))
 	}
 	if _, err := fmt.Fprintln(con.out); err != nil {
 		return err

@@ -105,6 +105,7 @@ type stopping struct {
 	options stopOptions
 	server  *servers.Running
 	drain   time.Duration // drain_seconds
+	agents  map[string]config.Agent
 
 	workers map[string]bool // threads, by id: whether their agent is a worker
 	state   serverStatus
@@ -134,7 +135,7 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 	c := &caller{console: &g.console, ctx: cmd.Context(), format: format}
 	s := &stopping{
 		control: &control{caller: c}, options: options, server: server,
-		drain: loaded.DrainTimeout, workers: map[string]bool{},
+		drain: loaded.DrainTimeout, agents: loaded.Agents, workers: map[string]bool{},
 	}
 	resolve := client.Discover(server.Data)
 	if endpoint, err := resolve(); err == nil {

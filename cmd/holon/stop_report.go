@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -31,6 +33,41 @@ type cutTurn struct {
 	Title    string      `json:"title,omitzero"`
 	State    turns.State `json:"state"`
 	retried  bool        // the stop has given its attempt up, and another one follows
+
+	onCrash turns.OnCrash // its policy; "" = not known
+}
+
+// outcome says what has become of the turn, or will.
+func (t *cutTurn) outcome() string {
+	switch {
+	case t.retried:
+		return "given up; the next start tries it again"
+	case t.State == turns.Failed:
+		return "failed"
+	case t.State.Ended():
+		return "interrupted"
+	case t.onCrash == turns.CrashInterrupt:
+		return "the next start ends it"
+	case t.onCrash == turns.CrashRetry:
+		return "the next start tries it again, if it has attempts left"
+	}
+	return "the next start ends it, or tries it again if the retry policy of its agent says so"
+}
+
+// onCrash is the policy of a turn, as far as the turn and the configuration here say it; "" =
+// its agent is not configured here. The built-in echo has none.
+func onCrash(t *turns.Turn, agent string, agents map[string]config.Agent) turns.OnCrash {
+	if t.Retry != nil && t.Retry.OnCrash != "" {
+		return t.Retry.OnCrash
+	}
+	a, configured := agents[agent]
+	switch {
+	case configured:
+		return cmp.Or(turns.OnCrash(a.Retry.OnCrash), turns.CrashInterrupt)
+	case agent == config.KindEcho:
+		return turns.CrashInterrupt
+	}
+	return ""
 }
 
 // report says what the stop has cut. The log says it: no server can be asked any more.
@@ -46,16 +83,7 @@ func (s *stopping) report(took time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "stopped: process %d on %s, after %s\n", r.PID, r.Data, timeline.Elapsed(took))
 	for _, t := range r.Cut {
-		outcome := "interrupted"
-		switch {
-		case t.retried:
-			outcome = "given up; the next start tries it again"
-		case t.State == turns.Failed:
-			outcome = "failed"
-		case !t.State.Ended():
-			outcome = "the next start tries it again, or ends it, as its retry policy says"
-		}
-		fmt.Fprintf(&b, "cut short: %s: %s\n", s.name(t.TurnID, t.ThreadID, t.Title), outcome)
+		fmt.Fprintf(&b, "cut short: %s: %s\n", s.name(t.TurnID, t.ThreadID, t.Title), t.outcome())
 	}
 	if err := c.printText(b.String(), nil); err != nil {
 		return err
@@ -89,9 +117,18 @@ func (r *stopped) read(s *stopping) error {
 		if err != nil {
 			return err
 		}
-		if t != nil && cutShort(t) {
-			r.Cut = append(r.Cut, cutTurn{TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, retried: !t.RetryAt.IsZero()})
+		if t == nil || !cutShort(t) {
+			continue
 		}
+		cut := cutTurn{TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, retried: !t.RetryAt.IsZero()}
+		if !t.State.Ended() {
+			of, err := view.ReadThread(ctx, t.ThreadID, 1)
+			if err != nil {
+				return err
+			}
+			cut.onCrash = onCrash(t, of.Thread.Agent, s.agents)
+		}
+		r.Cut = append(r.Cut, cut)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -301,6 +302,14 @@ func TestStop(t *testing.T) {
 			s.up()
 			cut := s.begin("a", "echo", long)
 			s.becomes(cut, runs)
+			said := s.holon("stop", "--now", "--yes")
+			if !strings.Contains(said.out, " of a: the next start ends it\n") || said.code != exitOK {
+				s.t.Errorf("it says %+v", said)
+			}
+			exited(s.t, s.process)
+			s.up()
+			cut = s.begin("b", "echo", long)
+			s.becomes(cut, runs)
 			r := s.stops("--now")
 			if len(r.Cut) != 1 || r.Cut[0].TurnID != cut || r.Cut[0].State != turns.Active || r.TookMs >= 60_000 {
 				s.t.Errorf("it says %+v", r)
@@ -470,5 +479,28 @@ func TestStopSendsNoSignalToAnotherProcess(t *testing.T) {
 	}
 	if p := (host.Process{PID: bystander.cmd.Process.Pid}); !p.Alive() {
 		t.Error("another process got the signal")
+	}
+}
+
+func TestStopSaysWhatTheNextStartDoes(t *testing.T) {
+	retry := &turns.RetryPolicy{OnCrash: turns.CrashRetry}
+	agents := map[string]config.Agent{"mine": {}, "tries": {Retry: config.RetryPolicy{OnCrash: "retry"}}}
+	for name, c := range map[string]struct {
+		own   *turns.RetryPolicy
+		agent string
+		want  string
+	}{
+		"a command without a policy":   {nil, "mine", "the next start ends it"},
+		"echo":                         {nil, "echo", "the next start ends it"},
+		"an agent with a policy":       {nil, "tries", "the next start tries it again, if it has attempts left"},
+		"a turn with a policy":         {retry, "mine", "the next start tries it again, if it has attempts left"},
+		"a turn with a part of one":    {&turns.RetryPolicy{MaxAttempts: 2}, "mine", "the next start ends it"},
+		"a turn that is not retried":   {&turns.RetryPolicy{OnCrash: turns.CrashInterrupt}, "tries", "the next start ends it"},
+		"an agent of the command line": {nil, "other", "the next start ends it, or tries it again if the retry policy of its agent says so"},
+	} {
+		cut := cutTurn{State: turns.Active, onCrash: onCrash(&turns.Turn{Retry: c.own}, c.agent, agents)}
+		if got := cut.outcome(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

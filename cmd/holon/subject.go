@@ -14,32 +14,28 @@ import (
 
 // subject is a thread, or a turn in it, that a command is about to change.
 type subject struct {
+	con    *console
 	thread threads.Thread
 	turn   *turns.Turn // nil: the thread itself
 
 	summary *api.ThreadSummary // of the thread
 }
 
-// String is the whole name: ids and title.
+// String is how people are shown it: by the endings of ids, as in tables, with the title.
 func (s subject) String() string {
-	text := timeline.OneLine(s.thread.ThreadID)
-	title := s.thread.Title
-	if s.turn != nil {
-		text = timeline.OneLine(s.turn.TurnID) + " of " + text
-		if s.turn.Title != "" {
-			title = s.turn.Title
-		}
+	n := named{id: s.thread.ThreadID, title: s.thread.Title}
+	if s.turn == nil {
+		return n.shown(s.con)
 	}
-	if timeline.OneLine(title) != "" {
-		text += " " + inQuotes(title)
+	if s.turn.Title != "" {
+		n.title = s.turn.Title
 	}
-	return text
+	return shownID(s.con, s.turn.TurnID) + " of " + n.shown(s.con)
 }
 
 // subjectThread is the thread that a person names.
-func (k *control) subjectThread(name string) (s subject, err error) {
-	c := k.caller
-	id, err := c.finder().thread(name)
+func (k *control) subjectThread(f finder, name string) (s subject, err error) {
+	id, err := f.thread(name)
 	if err != nil {
 		return s, err
 	}
@@ -53,16 +49,16 @@ func (k *control) readThread(id string) (s subject, children turns.Children, err
 	if err != nil {
 		return s, children, err
 	}
-	return subject{thread: r.Thread.Thread, summary: cmp.Or(r.Thread.Summary, &api.ThreadSummary{})}, r.Children, nil
+	return subject{con: k.caller.console, thread: r.Thread.Thread, summary: cmp.Or(r.Thread.Summary, &api.ThreadSummary{})}, r.Children, nil
 }
 
 // subjectTurn is the turn that a person names; of a thread it is the active one.
-func (k *control) subjectTurn(name string) (s subject, err error) {
-	return k.turnOr(name, func(s subject) (*turns.Turn, error) {
+func (k *control) subjectTurn(f finder, name string) (s subject, err error) {
+	return k.turnOr(f, name, func(s subject) (*turns.Turn, error) {
 		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 		if err == nil && len(active) == 0 {
-			id := timeline.OneLine(s.thread.ThreadID)
-			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
+			id := shownID(s.con, s.thread.ThreadID)
+			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns %s lists its turns; a queued one is named by its own id.", id)}
 		}
 		if err != nil {
 			return nil, err
@@ -73,23 +69,23 @@ func (k *control) subjectTurn(name string) (s subject, err error) {
 
 // lastTurn is the turn that a person names; of a thread it is the newest one, and the
 // person is told which that is.
-func (k *control) lastTurn(name string) (s subject, err error) {
-	return k.turnOr(name, func(s subject) (last *turns.Turn, err error) {
+func (k *control) lastTurn(f finder, name string) (s subject, err error) {
+	return k.turnOr(f, name, func(s subject) (last *turns.Turn, err error) {
 		if _, err := readNewest(k.caller, turnListing, map[string]any{"thread_id": s.thread.ThreadID}, 1, func(t *turns.Turn) { last = t }); err != nil {
 			return nil, err
 		}
 		if last == nil {
-			return nil, &hintedError{fmt.Errorf("%s has no turn yet", s), "Start one with: holon run --thread " + timeline.OneLine(s.thread.ThreadID) + ` "…"`}
+			return nil, &hintedError{fmt.Errorf("%s has no turn yet", s), "Start one with: holon run --thread " + shownID(s.con, s.thread.ThreadID) + ` "…"`}
 		}
-		k.caller.note("The last turn of %s: %s", s, subject{thread: s.thread, turn: last, summary: s.summary}.does())
+		k.caller.note("The last turn of %s: %s", s, subject{con: s.con, thread: s.thread, turn: last, summary: s.summary}.does())
 		return last, nil
 	})
 }
 
 // turnOr is the turn that a person names, or one of the thread that is named instead.
-func (k *control) turnOr(name string, of func(subject) (*turns.Turn, error)) (s subject, err error) {
+func (k *control) turnOr(f finder, name string, of func(subject) (*turns.Turn, error)) (s subject, err error) {
 	c := k.caller
-	found, err := c.finder().find(name, &turnNames, &threadNames)
+	found, err := f.find(name, &turnNames, &threadNames)
 	if err != nil {
 		return s, err
 	}
@@ -185,7 +181,7 @@ func (k *control) onlyThread(verb string) (s subject, err error) {
 	for _, state := range []threads.State{threads.Paused, threads.Running} {
 		filter := withSummary(map[string]any{"state": string(state)})
 		if _, err := readNewest(c, threadListing, filter, shownCandidates+1, func(t *api.ThreadView) {
-			open = append(open, subject{thread: t.Thread, summary: cmp.Or(t.Summary, &api.ThreadSummary{})})
+			open = append(open, subject{con: c.console, thread: t.Thread, summary: cmp.Or(t.Summary, &api.ThreadSummary{})})
 		}); err != nil {
 			return s, err
 		}

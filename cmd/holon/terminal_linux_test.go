@@ -218,6 +218,7 @@ func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
 		"the turn is being interrupted at the server; its end shows: ":         {turnID: "turn_1", interrupted: true, interrupting: true},
 		"the turn is being interrupted at the server; its end shows: holon at": {turnID: "turn_1", interrupting: true},
 	} {
+		r.con = &console{}
 		if got := r.left(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -301,14 +302,14 @@ func TestWatchOfAThreadShowsItsChildTurns(t *testing.T) {
 	eventually(t, "the end is shown", func() bool { return strings.Contains(out.String(), "child: the tests completed in") })
 	cancel()
 	<-codes
-	contains(t, out.String(), "child: the tests started (kid)", "question: answer with: holon respond item_", "answer: the tests: Allow", "turn: waiting for 1 child")
+	contains(t, out.String(), "child: the tests started (kid)", "question: answer with: holon respond ", "answer: the tests: Allow", "turn: waiting for 1 child")
 }
 
 func TestAwaitShowsOnATerminalThatItWaits(t *testing.T) {
 	s := startServer(t)
 	_, child := s.startOwner()
 	p := s.openTerminal("await", child)
-	p.await("waiting for turn_")
+	p.await("waiting for " + short(child))
 	s.want("respond", itemIDs.FindString(s.want("items", "--status=pending", "-o=json")), "--allow")
 	p.await("completed in")
 	if code := p.exit(); code != exitOK {
@@ -366,7 +367,7 @@ func TestRespondAsksAtTheTerminal(t *testing.T) {
 		p := s.openTerminal("respond", item)
 		p.await(c.asks)
 		p.enter(c.enter)
-		p.awaitAfter(item+": ", c.answer)
+		p.awaitAfter(short(item)+": ", c.answer)
 		if code := p.exit(); code != exitOK {
 			t.Errorf("%s: exit %d, the terminal ends with %q", c.prompt, code, p.end())
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/tokens"
 )
@@ -51,7 +52,7 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 				return usagef("say what it may do: --role read, respond, work or operate (holon token --help explains them)")
 			}
 			if !slices.Contains(tokens.Roles, tokens.Role(role)) {
-				return usagef("--role %q: give read, respond, work or operate (holon token --help explains them)", timeline.OneLine(role))
+				return usagef("--role: %s (holon token --help explains them)", nearest.NoneOf(tokens.Role(role), tokens.Roles))
 			}
 			if expires != "" {
 				life, err := parseLife(expires)
@@ -66,7 +67,7 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 			}
 			defer c.close()
 			if len(limitedTo) > 0 {
-				if params["limited_to"], err = each(limitedTo, c.finder().telling().thread); err != nil {
+				if params["limited_to"], err = each(limitedTo, c.finder().telling().ender().thread); err != nil {
 					return err
 				}
 			}

@@ -60,8 +60,8 @@ func TestWhatARoleDoesNotAllowIsSaidWithTheOneThatDoes(t *testing.T) {
 	}
 	respond.must("", "respond", question, "--allow")
 	work.must("", "steer", "日本語 work", "hello")
-	contains(t, work.must("", "interrupt", "日本語 work").out, turn+` of one "日本語 work": interrupted`)
-	contains(t, work.must("", "run", "--detach", "hello").err, "holon attach thread_")
+	contains(t, work.must("", "interrupt", "日本語 work").out, short(turn)+` of one "日本語 work": interrupted`)
+	contains(t, work.must("", "run", "--detach", "hello").err, "holon attach ")
 	work.must("", "close", "one")
 	s.holding("operator", "--role=operate").must("", "pause", "asks")
 }
@@ -76,7 +76,7 @@ func TestATokenForThreadsFindsThemByTheirNames(t *testing.T) {
 		t.Errorf("its threads:\n%s", list)
 	}
 	contains(t, who.must("", "run", "--thread=日本語 work", "/say again").out, "again", "turn: completed")
-	contains(t, who.must("", "run", "--detach", "--thread=latest", "/sleep 600000").out, "in thread mine")
+	contains(t, who.must("", "run", "--detach", "--thread=latest", "/sleep 600000").out, `in thread mine "日本語 work"`)
 	who.must("", "steer", "日本語 work", "hello")
 	contains(t, who.must("", "turns", "--thread=日本語 work").out, "active")
 	contains(t, who.must("", "interrupt").out, `of mine "日本語 work": interrupted`)

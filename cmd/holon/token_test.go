@@ -383,7 +383,7 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"create", "phone"}, exitUsage, "--role read, respond, work or operate"},
-		{[]string{"create", "phone", "--role", "owner"}, exitUsage, `--role "owner": give read, respond, work or operate`},
+		{[]string{"create", "phone", "--role", "owner"}, exitUsage, `"owner" is none of read, respond, work, operate`},
 		{[]string{"create", "owner", "--role", "read"}, exitFailed, "is the name of the server's own user"},
 		{[]string{"create", "a b", "--role", "read"}, exitFailed, "a name has 1 to 64"},
 		{[]string{"create", "phone", "--role", "read", "--expires", "soon"}, exitUsage, "90m, 12h, 30d or 4w"},

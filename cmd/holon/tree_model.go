@@ -175,9 +175,6 @@ func (f *forest) applyTurn(e client.Event) {
 		next.State, next.QueuedAt, next.CreatedSeq = turns.Queued, now.QueuedAt, cmp.Or(next.CreatedSeq, e.Seq)
 	case notify.TurnStarted:
 		next.State, next.Progress, next.StartedAt, next.RetryAt, next.WaitsFor = turns.Active, turns.Running, now.StartedAt, notify.Time{}, nil
-		if !now.FirstStartedAt.IsZero() {
-			next.FirstStartedAt = now.FirstStartedAt
-		}
 		node.Questions = slices.DeleteFunc(node.Questions, func(q treeQuestion) bool { return q.TurnID == e.TurnID })
 	case notify.TurnProgress:
 		next.State, next.Progress, next.RetryAt, next.WaitsFor = turns.Active, cmp.Or(turns.Progress(p.State), next.Progress), now.RetryAt, now.WaitsFor
@@ -255,12 +252,9 @@ func (f *forest) running() bool {
 	return false
 }
 
-// took is for how long a turn has run, or ran.
+// tookOf is for how long the current attempt of a turn has run, or its last one ran.
 func tookOf(t *turns.Turn, now time.Time) time.Duration {
 	since := t.StartedAt
-	if !t.FirstStartedAt.IsZero() {
-		since = t.FirstStartedAt
-	}
 	if since.IsZero() {
 		return 0
 	}

@@ -15,15 +15,30 @@ func newTurnsCommand(g *globals) *cobra.Command {
 	var review bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "turns [TURN]",
+		Use:   "turns [THREAD|TURN]",
 		Short: "List turns, the newest last, or show one with its attempts and steps",
-		Args:  oneName(0),
+		Long: `Lists turns, the newest last: all, or those of THREAD. With a TURN it shows that one
+with its attempts and steps.
+
+  holon turns "fix the tests"
+  holon turns latest                 the newest turn`,
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if state != "" || thread != "" || review || cmd.Flags().Changed("limit") {
-					return usagef("the flags choose from the list; leave them out with a TURN")
+				if thread != "" {
+					return usagef("give the THREAD once: leave out --thread")
 				}
-				return showTurn(g, cmd, args[0])
+				turn, of, err := turnOrThread(g, cmd, args[0])
+				switch {
+				case err != nil:
+					return err
+				case of != "":
+					thread = of
+				case state != "" || review || cmd.Flags().Changed("limit"):
+					return usagef("the flags choose from the list; leave them out with a TURN")
+				default:
+					return showTurn(g, cmd, turn)
+				}
 			}
 			filter := map[string]any{"state": state, "thread_id": thread}
 			if review {
@@ -39,6 +54,20 @@ func newTurnsCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
+// turnOrThread is the id of the turn, or of the thread, that a person names.
+func turnOrThread(g *globals, cmd *cobra.Command, name string) (turn, thread string, err error) {
+	_, c, err := g.dial(cmd)
+	if err != nil {
+		return "", "", err
+	}
+	defer c.Close()
+	found, err := g.finder(cmd, c).find(name, &turnNames, &threadNames)
+	if found.kind == &threadNames {
+		return "", found.id, err
+	}
+	return found.id, "", err
+}
+
 var turnListing = listing{
 	method: "turn/list", member: "turns", flex: 6,
 	head: []string{"TURN", "THREAD", "STATE", "ATTEMPT", "STARTED", "TOOK", "REASON"},
@@ -46,8 +75,8 @@ var turnListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t turnRow
 		err := json.Unmarshal(raw, &t)
-		// The time is the sum of all attempts.
-		started := cmp.Or(t.FirstStartedAt, t.StartedAt)
+		// Of the current attempt, as in all lists: those before may be of another day.
+		started := cmp.Or(t.StartedAt, t.FirstStartedAt)
 		return []string{
 			t.ID, t.ThreadID, t.doing(), t.attempts(), when(cmp.Or(started, t.QueuedAt)), took(started, t.CompletedAt), t.why(),
 		}, err

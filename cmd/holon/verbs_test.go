@@ -39,14 +39,14 @@ func TestInterruptStopsTheOnlyActiveTurnAndNeverGuesses(t *testing.T) {
 	if s.stateOf(first) != "active" || s.stateOf(second) != "active" {
 		t.Fatal("a turn was chosen")
 	}
-	if out := s.want("interrupt", "日本語 work", "--reason=wrong branch"); out != first+` of one "日本語 work": interrupted`+"\n" {
+	if out := s.want("interrupt", "日本語 work", "--reason=wrong branch"); out != short(first)+` of one "日本語 work": interrupted`+"\n" {
 		t.Errorf("by title: %q", out)
 	}
-	if out := s.want("interrupt"); out != second+` of two "other": interrupted`+"\n" {
+	if out := s.want("interrupt"); out != short(second)+` of two "other": interrupted`+"\n" {
 		t.Errorf("the only one: %q", out)
 	}
 	r = s.holon("interrupt", second[len(second)-8:])
-	if r.code != exitFailed || !strings.Contains(r.err, second+` of two "other": the turn is not active`) || !strings.Contains(r.err, "holon run --thread") {
+	if r.code != exitFailed || !strings.Contains(r.err, short(second)+` of two "other": the turn is not active`) || !strings.Contains(r.err, "holon run --thread") {
 		t.Errorf("again: exit %d: %s", r.code, r.err)
 	}
 	if r := s.holon("interrupt", "one"); r.code != exitFailed || !strings.Contains(r.err, `no turn of one "日本語 work" is active`) {
@@ -84,7 +84,7 @@ func TestVerbsForProgramsTakeWholeIDs(t *testing.T) {
 func TestSteerSaysSomethingToTheActiveTurn(t *testing.T) {
 	s := startServer(t)
 	_, turn := s.startSleeper("one", "work")
-	if out := s.want("steer", "work", "leave", "b", "alone"); out != turn+` of one "work": the text is the agent's next prompt`+"\n" {
+	if out := s.want("steer", "work", "leave", "b", "alone"); out != short(turn)+` of one "work": the text is the agent's next prompt`+"\n" {
 		t.Errorf("%q", out)
 	}
 	if r := holon(t, s.data, "from stdin\n", "steer", turn[len(turn)-8:], "-"); r.code != exitOK {
@@ -128,7 +128,7 @@ func TestPauseSaysWhatGoesOn(t *testing.T) {
 	s := startServer(t)
 	s.startSleeper("one", "work")
 	r := s.holon("pause", "work")
-	if r.code != exitOK || r.out != `one "work": paused`+"\n" || !strings.Contains(r.err, "Its active turn goes on: running") || !strings.Contains(r.err, "holon resume one") {
+	if r.code != exitOK || r.out != `one "work": paused`+"\n" || !strings.Contains(r.err, "Its active turn goes on: running") || !strings.Contains(r.err, `holon resume "work"`) {
 		t.Errorf("a thread: %+v", r)
 	}
 	if out := s.want("resume", "work"); out != `one "work": running`+"\n" {

@@ -37,26 +37,31 @@ func newVersionCommand(g *globals) *cobra.Command {
 			if asJSON && g.output == "" {
 				g.output = "json"
 			}
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
-			if asJSON && format == "text" {
+			if asJSON && g.output == "text" {
 				return usagef("--json and -o text contradict each other")
 			}
-			info := versionInfo{
-				Version: version, Commit: builtFrom(), Go: runtime.Version(), Protocol: api.ProtocolVersion, Schema: sqlite.SchemaVersion(),
-				Platform: runtime.GOOS + "/" + runtime.GOARCH,
-			}
-			if format != "text" {
-				return g.printJSON(info, format == "json")
-			}
-			_, err = fmt.Fprintf(g.out, "holon %s (protocol %s, schema %d, %s, %s)\n", info.Version, info.Protocol, info.Schema, info.Go, info.Platform)
-			return err
+			return printVersion(g)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
+}
+
+// printVersion prints the version of the program.
+func printVersion(g *globals) error {
+	format, err := g.format("text", "json", "jsonl")
+	if err != nil {
+		return err
+	}
+	info := versionInfo{
+		Version: version, Commit: builtFrom(), Go: runtime.Version(), Protocol: api.ProtocolVersion, Schema: sqlite.SchemaVersion(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if format != "text" {
+		return g.printJSON(info, format == "json")
+	}
+	_, err = fmt.Fprintf(g.out, "holon %s (protocol %s, schema %d, %s, %s)\n", info.Version, info.Protocol, info.Schema, info.Go, info.Platform)
+	return err
 }
 
 // builtFrom is the commit from which the program was built, "" if neither the linker

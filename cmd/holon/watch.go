@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -135,7 +136,7 @@ func supersededMode(flag, format string) (timeline.Superseded, error) {
 	case flag == "":
 		return timeline.Show, nil
 	case mode != timeline.Hide && mode != timeline.Mark && mode != timeline.Show:
-		return "", usagef("--superseded %s: give hide, mark or show", flag)
+		return "", usagef("--superseded: %s", nearest.NoneOf(mode, []timeline.Superseded{timeline.Hide, timeline.Mark, timeline.Show}))
 	case mode == timeline.Mark && format != "text":
 		return "", usagef("--superseded mark: -o %s has nothing to mark it with; give hide or show", format)
 	}
@@ -195,6 +196,9 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		defer children.end()
 	}
 	f.keeper = k
+	if format == "text" && !con.isTerminal(con.out) { // a terminal has a line of status
+		f.idle = func() { con.note("Nothing to show yet: waiting for events. Ctrl-C ends.") }
+	}
 	seen, err := f.show(view, children, con.ticks(), limit)
 	if closeErr := view.Close(); closeErr != nil {
 		k.stop() // what was held back may not have been printed
@@ -252,6 +256,10 @@ func endKeeper(ctx context.Context, con *console, k *keeper, seen int64, err err
 // show runs the loop and returns the last seq shown, of children aside.
 func (f *feed) show(view viewer, children *childFeed, ticks <-chan time.Time, limit int) (seen int64, err error) {
 	count := 0
+	var quiet <-chan time.Time
+	if f.idle != nil {
+		quiet = time.After(quietFor)
+	}
 	for {
 		found, own := children.items()
 		select {
@@ -269,6 +277,7 @@ func (f *feed) show(view viewer, children *childFeed, ticks <-chan time.Time, li
 			} else if err = view.Event(item.event); err == nil {
 				seen = max(seen, item.event.Seq)
 				count++
+				quiet = nil
 			}
 			if err != nil || limit > 0 && count == limit {
 				return seen, err
@@ -277,6 +286,9 @@ func (f *feed) show(view viewer, children *childFeed, ticks <-chan time.Time, li
 			f.keeper.keep(printed(view, seen))
 		case <-ticks:
 			err = view.Tick()
+		case <-quiet:
+			quiet = nil
+			f.idle()
 		}
 		if err != nil {
 			return seen, err

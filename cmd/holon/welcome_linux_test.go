@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // serveOnTerminal serves on a terminal, with these programs on the PATH, and returns what
@@ -93,11 +96,54 @@ func TestServeOnATerminalSpeaksInWords(t *testing.T) {
 	}
 }
 
-// Whoever is no terminal gets the lines that it got before.
+// Whoever is no terminal gets entries of the log.
 func TestServeElsewhereSaysLess(t *testing.T) {
 	s := startServer(t)
-	contains(t, s.log.String(), " is serving on http://127.0.0.1:", "try: ", "console: http://127.0.0.1:")
-	if strings.Contains(s.log.String(), "In another terminal") {
+	contains(t, s.log.String(), " is serving on http://127.0.0.1:", "console: http://127.0.0.1:")
+	if strings.Contains(s.log.String(), "In another terminal") || strings.Contains(s.log.String(), "try: ") {
 		t.Error(s.log.String())
+	}
+}
+
+// All of stderr is JSON, or all of it is text, also what is said before the server runs and
+// at its end.
+func TestServeWritesOneFormat(t *testing.T) {
+	s := startServer(t) // its directory is locked
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := record.URLs[0]
+	for name, args := range map[string][]string{
+		"the directory is in use":     {"--data", s.data},
+		"a setting is wrong":          {"--data", t.TempDir(), "--auth", "maybe"},
+		"an address is in use":        {"--data", t.TempDir(), "--listen", strings.TrimPrefix(url, "http://")},
+		"an agent cannot be made":     {"--data", t.TempDir(), "--agent", "a=worker", "--default-agent", "b"},
+		"the address has nobody":      {"--data", t.TempDir(), "--listen", "203.0.113.1:1", "--auth", "none"},
+		"a certificate is not there":  {"--data", t.TempDir(), "--tls-cert", "/none", "--tls-key", "/none"},
+		"the directory is not usable": {"--data", "/dev/null/none"},
+	} {
+		for _, format := range []string{"json", "text"} {
+			var errs buffer
+			g := &globals{console: console{in: strings.NewReader(""), out: &buffer{}, err: &errs, environ: []string{"HOLON_NONSENSE=1", "XDG_CONFIG_HOME=" + t.TempDir()}}}
+			if code := execute(t.Context(), g, append([]string{"serve", "--log-format", format}, args...)); code == exitOK {
+				t.Errorf("%s: it has ended well", name)
+			}
+			oneFormat(t, name, format, errs.String())
+			contains(t, errs.String(), "holon: ", "HOLON_NONSENSE")
+		}
+	}
+	s.stop()
+	oneFormat(t, "a server that has run", "json", s.log.String())
+}
+
+func oneFormat(t *testing.T, name, format, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var entry struct{ Level, Time, Message string }
+		err := json.Unmarshal([]byte(line), &entry)
+		if is := err == nil && entry.Level != "" && entry.Time != "" && entry.Message != ""; is != (format == "json") {
+			t.Errorf("%s: this is not %s: %s", name, format, line)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func TestWhatIsTypedSurvivesAReload(t *testing.T) {
 		reviewed := s.thread("echo", nil)
 		s.until(s.turn(reviewed, "/say the end", object{"review": "always"}), "completed")
 		p.goTo("#/thread/" + reviewed)
-		p.press("button", "Reject")
+		p.press("button", "Reject with a note")
 		p.write("form.ask input", "too short")
 		p.reload()
 		p.holds("form.ask input", "too short")

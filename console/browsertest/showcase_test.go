@@ -10,7 +10,7 @@ import (
 // showcase is a server on which every page has something to show.
 type showcase struct {
 	*world
-	rich, asking, parent, box string // threads
+	rich, asking, reviewed, parent, box string // threads
 }
 
 func newShowcase(t *testing.T) *showcase {
@@ -24,13 +24,16 @@ func newShowcase(t *testing.T) *showcase {
 
 	c.rich = c.thread("coder", object{"title": "Mend the parser of dates", "cwd": project})
 	c.ended(c.rich, "think The test waits for a fixed time. It should wait for the event.\n"+
-		"say I look at the **tests** first, then at `dates.go`.\nplan\ntool Reading main.go\nexecute seq 30\nfail-tool Opening a socket\nedit main.go\nusage\nsay Done.")
+		"say I look at the **tests** first, then at `dates.go`.\nplan\ntool Reading main.go\nexecute seq 30\nfail-tool Opening a socket\nedit main.go\ncommands\nusage\nsay Done.")
 	c.ended(c.rich, strings.ReplaceAll(`update {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"# What I found\n\n1. The parser takes *two digits* for a year.\n2. [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339) does not.\n\n| input | before | after |\n|---|---|---|\n| 26-11-23 | 1926 | refused |\n\n`+"```go\\nfunc parse(s string) (time.Time, error) {\\n\\treturn time.Parse(time.RFC3339, s)\\n}\\n```"+`\n\n> It never worked for years before 1970.\n\n- [x] tests\n- [ ] documents"}}`, `\n`, `\u000a`)) // the agent reads \n as the end of a command
 
 	c.asking = c.thread("coder", object{"title": "Release 2.4", "cwd": project})
 	c.until(c.turn(c.asking, "say I am ready.\nask Push to main", nil), "waiting")
 	form := c.thread("coder", object{"title": "Name the branch", "cwd": project})
 	c.until(c.turn(form, "elicit Which branch should I use?", nil), "waiting")
+
+	c.reviewed = c.thread("echo", object{"title": "Write the notes of the release", "cwd": project})
+	c.until(c.turn(c.reviewed, "/say I have written them: three features, two fixes.", object{"review": "always"}), "completed")
 
 	c.parent = c.thread("echo", object{"title": "Compare three libraries", "cwd": project})
 	turn := c.turn(c.parent, "/say I ask three others.\n/step build\n/say the first try\n/step build\n/say the second try\n/end\n/sleep 3600000", nil)
@@ -67,9 +70,24 @@ func (c *showcase) scenes() []scene {
 			p.press("button", "more lines above")
 		}},
 		{"thread-text", "#/thread/" + c.rich, func(p *tab) { p.press("button", "Show all as text"); p.sees("[role=status]", "as of") }},
+		{"thread-help", "#/thread/" + c.rich, func(p *tab) {
+			p.say("/help")
+			p.sees("section[aria-label=Help]", "/review")
+			p.write("#composer", "/")
+			p.sees("ul[aria-label=Commands]", "/compact")
+			p.write("#composer", "/review it")
+		}},
 		{"thread-question", "#/thread/" + c.asking, func(p *tab) { p.sees("section.question .asked", "run git push") }},
+		{"thread-review", "#/thread/" + c.reviewed, func(p *tab) {
+			p.press("section.question button", "Reject with a note")
+			p.sees("form.ask", "")
+		}},
 		{"thread-children", "#/thread/" + c.parent, func(p *tab) { p.sees("details.children", "3 at work"); p.press("details.rewind summary", "") }},
-		{"waiting", "#/waiting", func(p *tab) { p.sees("section.question input", ""); p.sees("section.question .asked", "run git push") }},
+		{"waiting", "#/waiting", func(p *tab) {
+			p.sees("section.question", "three features")
+			p.sees("section.question input", "")
+			p.sees("section.question .asked", "run git push")
+		}},
 		{"inboxes", "#/inbox", func(p *tab) { p.sees("li.card", "Mail for me") }},
 		{"inbox", "#/inbox/" + c.box, func(p *tab) { p.press("li.entry:has(.meta) summary", "Contents"); p.sees("li.entry .raw", "") }},
 		{"bridges", "#/bridges", func(p *tab) { p.sees("li.subscription", "nothing delivered yet") }},

@@ -51,7 +51,7 @@ func (p *tab) say(text string) {
 	p.t.Helper()
 	p.write("#composer", text)
 	if p.form.touch {
-		p.press("form.composer button", "")
+		p.press("form.composer > button", "")
 	} else {
 		p.key(kb.Enter)
 	}
@@ -79,6 +79,7 @@ func TestWhatAnAgentDoes(t *testing.T) {
 		p.press("details.diff summary", "main.go")
 		p.sees("details.diff", "new")
 		p.sees(".end", "tokens")
+		p.sees("header .facts", "this thread +") // what its own changes have added
 		p.exact()
 		p.noWiderThanTheScreen()
 	})

@@ -158,6 +158,19 @@ test('a page that no longer joins what is held is not taken', async () => {
   assert.equal(seqs.at(-1) - seqs[0], seqs.length - 1, 'there is a gap')
 })
 
+test('a thread that is closed while it is read is closed, and what was before is not applied again', async () => {
+  const s = scripted()
+  s.loader.load()
+  const read = await s.next('thread/read')
+  s.hear(event('thread/paused', 999), event('thread/closed', 1001))
+  read.answer({ thread: { thread_id, state: 'running' }, latest_seq: 1000 })
+  s.hear(event('thread/updated', 1002, { title: 'named meanwhile' }))
+  ;(await s.next('item/list')).answer({ items: [] })
+  ;(await s.next('turn/list')).answer({ turns: [] })
+  await new Promise(setImmediate)
+  assert.deepEqual([s.loader.thread.value.state, s.loader.thread.value.title], ['closed', 'named meanwhile'])
+})
+
 test('a thread that cannot be read is read again, unless it is refused', async t => {
   const timers = [], real = globalThis.setTimeout
   globalThis.setTimeout = f => timers.push(f)

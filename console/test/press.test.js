@@ -11,7 +11,7 @@ import { Composer } from '../app/composer.js'
 import { NewThread } from '../app/new_thread.js'
 import { Question } from '../app/ask.js'
 import { Row } from '../app/items.js'
-import { close, isClosing, undoClose } from '../app/threads.js'
+import { close, isClosing, undoClose } from '../app/closing.js'
 import { call, change, server, keep, locked, credential } from '../app/session.js'
 
 options.debounceRendering = f => setTimeout(f, 20) // as the page: once a frame
@@ -130,6 +130,38 @@ test('a new thread that nobody has answered is started once, also after the page
   render(html`<${NewThread} open=${true} />`, again)
   await drawn()
   assert.deepEqual((await send(again)).filter(([method]) => method.endsWith('/start')), [thread, ['turn/start', key]])
+})
+
+test('a directory that the server does not have is said at its field, one that it has is offered again', async t => {
+  t.after(() => { answer = () => ({ result: {} }) })
+  let there = false
+  answer = method => method === 'agent/list' ? { result: { agents: [{ name: 'coder', kind: 'acp', state: 'ready', directory: '/srv/work', capabilities: {} }] } }
+    : method === 'thread/start' && !there ? { error: { code: -32602, message: 'invalid params: cwd: "/home/me/proiect" does not exist on the server\'s machine', data: { kind: 'invalid_params', field: 'cwd', reason: 'no_directory' } } }
+    : method === 'thread/start' ? { result: { thread_id: 'thread_placed' } } : { result: {} }
+  const root = place()
+  render(html`<${NewThread} open=${true} />`, root)
+  await write(root, 'begin there')
+  await drawn()
+  const [field] = root.all('input')
+  const offered = () => root.all('option').map(o => o.getAttribute('value') ?? o.value).filter(v => v.startsWith('/'))
+  field.value = '/home/me/proiect'
+  field.fire('input')
+  await drawn()
+  assert.deepEqual((await send(root)).map(([method]) => method), ['thread/start'])
+  assert.equal(field.getAttribute('aria-invalid'), 'true')
+  assert.match(root.textContent, /Directory\s*"\/home\/me\/proiect" does not exist on the server's machine\. Nothing was started\..*Title/s)
+  assert.deepEqual(offered(), [])
+  there = true
+  field.value = '/home/me/project'
+  field.fire('input')
+  await drawn()
+  assert.equal(field.getAttribute('aria-invalid'), null)
+  assert.deepEqual((await send(root)).map(([method]) => method), ['thread/start', 'turn/start'])
+  render(null, root)
+  const again = place()
+  render(html`<${NewThread} open=${true} />`, again)
+  await drawn()
+  assert.deepEqual(again.all('option').map(o => o.value).filter(v => v.startsWith('/')), ['/home/me/project'])
 })
 
 test('what nobody answered is not called undone, nor tried again by itself', async t => {

@@ -149,7 +149,7 @@ func TestMigrationKeepsACopy(t *testing.T) {
 	if err := c.run("CREATE TABLE old (x); PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyBefore(c, dir, 1, time.UnixMilli(1e12)); err != nil {
+	if err := copyBefore(c, copyName(dir, 1, time.UnixMilli(1e12))); err != nil {
 		t.Fatal(err)
 	}
 	copies, err := filepath.Glob(filepath.Join(dir, "backups", "*.db"))
@@ -175,7 +175,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	if err := c.run("CREATE TABLE items (x)"); err != nil { // in the way of the first step
 		t.Fatal(err)
 	}
-	if err := migrate(c, t.TempDir(), time.UnixMilli(1e12)); err == nil {
+	if err := migrate(c, t.TempDir(), Options{Now: time.Now}); err == nil {
 		t.Fatal("migrated over a table in the way")
 	}
 	if version, err := c.pragma("user_version"); version != "0" || err != nil {

@@ -27,7 +27,7 @@ func (e *NewerError) Error() string {
 
 // migrate brings the database to the newest schema: forward only, in one
 // transaction. A database that has data is copied to dir/backups first.
-func migrate(c *conn, dir string, now time.Time) error {
+func migrate(c *conn, dir string, o Options) error {
 	steps, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
@@ -41,12 +41,26 @@ func migrate(c *conn, dir string, now time.Time) error {
 		return &NewerError{Database: version, Program: len(steps)}
 	case version == len(steps):
 		return nil
-	case version > 0:
-		if err := copyBefore(c, dir, version, now); err != nil {
-			return err
+	case version == 0:
+		return classify("make the schema", upgrade(c, steps, version))
+	}
+	began := o.Now()
+	m := Migration{From: version, To: len(steps), Copy: copyName(dir, version, began)}
+	tell := func() {
+		if o.Migrating != nil {
+			o.Migrating(m)
 		}
 	}
-	return classify("migrate to schema version "+strconv.Itoa(len(steps)), upgrade(c, steps, version))
+	tell()
+	if err := copyBefore(c, m.Copy); err != nil {
+		return err
+	}
+	if err := upgrade(c, steps, version); err != nil {
+		return classify("migrate to schema version "+strconv.Itoa(len(steps)), err)
+	}
+	m.Took = max(1, o.Now().Sub(began))
+	tell()
+	return nil
 }
 
 // upgrade executes the steps after version in one transaction, so that a
@@ -90,14 +104,17 @@ func SchemaVersion() int {
 	return len(steps)
 }
 
+// copyName is the path of the copy from before a migration.
+func copyName(dir string, version int, now time.Time) string {
+	return filepath.Join(dir, "backups", fmt.Sprintf("before-schema-%d-%s.db", version+1, now.UTC().Format("20060102T150405.000Z")))
+}
+
 // copyBefore writes a copy of the database before a migration.
-func copyBefore(c *conn, dir string, version int, now time.Time) error {
-	backups := filepath.Join(dir, "backups")
-	if err := os.MkdirAll(backups, 0o700); err != nil {
+func copyBefore(c *conn, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("before-schema-%d-%s.db", version+1, now.UTC().Format("20060102T150405.000Z"))
-	return vacuumInto(c, filepath.Join(backups, name))
+	return vacuumInto(c, path)
 }
 
 func step(c *conn, name string, version int) error {

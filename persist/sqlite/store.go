@@ -33,6 +33,17 @@ type Options struct {
 	TailBytes int              // bound of the tail in memory; 0 = 16 MiB
 	Now       func() time.Time // nil = time.Now
 	Observer  persist.Observer
+
+	// Migrating is called before a database with data is migrated, and again when that
+	// is committed; nil = nobody is told.
+	Migrating func(Migration)
+}
+
+// Migration is the change of a database to a newer schema.
+type Migration struct {
+	From, To int
+	Copy     string        // where the database is copied to before
+	Took     time.Duration // 0 = it begins
 }
 
 // Store is the log in one SQLite database. It changes the log, its View reads it.
@@ -97,7 +108,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := assertDurable(c, o.Normal); err != nil {
 		return nil, err
 	}
-	if err := migrate(c, dir, o.Now()); err != nil {
+	if err := migrate(c, dir, o); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
 	}
 	if err := s.w.open(); err != nil {

@@ -357,9 +357,15 @@ func TestDatabaseOfSchema8IsUpgraded(t *testing.T) {
 	ctx := context.Background()
 	dir, frames, events := frozen(t, schema8)
 	at := time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC)
-	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
-	if copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-9-*.db")); err != nil || len(copies) != 1 {
-		t.Errorf("copies of before: %v, %v", copies, err)
+	var told []Migration
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }, Migrating: func(m Migration) { told = append(told, m) }})
+	copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-9-*.db"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("copies of before: %v, %v", copies, err)
+	}
+	begins := Migration{From: 8, To: SchemaVersion(), Copy: copies[0]}
+	if len(told) != 2 || told[0] != begins || told[1].Took <= 0 {
+		t.Errorf("told of %+v, want first %+v", told, begins)
 	}
 	checkUpgraded(t, s, frames, events, 2)
 	l, err := s.view.Load(ctx, "thread_a")

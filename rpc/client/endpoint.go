@@ -167,6 +167,8 @@ type ServerRecord struct {
 	// LeftOut are the names of the variables that the server was started with and does not
 	// pass on to its agents; nil = a server that passes them on.
 	LeftOut []string `json:"left_out_environment,omitzero"`
+	// Path is where the server looks for the commands of its agents; "" = unknown.
+	Path string `json:"path,omitzero"`
 }
 
 // ServerFile returns the path of a data directory's server.json.
@@ -181,7 +183,7 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 		return record, fmt.Errorf("read server file: %w", err)
 	}
 	if err := json.Unmarshal(data, &record); err != nil {
-		return record, fmt.Errorf("read %s: %w", ServerFile(dataDir), err)
+		return record, fmt.Errorf("%s is damaged, and a server writes it anew when it starts: it is not JSON: %w", ServerFile(dataDir), err)
 	}
 	return record, nil
 }

@@ -70,22 +70,6 @@ func IsKind(err error, kind string) bool {
 	return errors.As(err, &e) && e.Kind == kind
 }
 
-// UnreachableError says that no server answered at URL. Source tells where the
-// URL came from, for the message.
-type UnreachableError struct {
-	URL    string
-	Source string
-	Err    error
-}
-
-// Error names the URL and the cause.
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("no server at %s (%s): %v", e.URL, e.Source, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
 // SchemeError says that the server at URL speaks http where URL says https, or the
 // reverse.
 type SchemeError struct{ URL string }

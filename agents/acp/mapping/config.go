@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// config is the thread's config object (docs/agents.md): the present values and
+// config is the thread's config object (docs/agents-reference.md): the present values and
 // the possible ones.
 type config struct {
 	Mode          string                    `json:"mode,omitzero"`

@@ -1,7 +1,7 @@
 // Package mapping turns an agent's messages of the Agent Client Protocol into
 // ops for the log: session/update notifications, permission requests,
 // elicitations and results become items.Op, permission_request and question
-// items (docs/agents.md, "ACP: what becomes what").
+// items (docs/write-an-agent.md, "ACP: what becomes what").
 //
 // It is pure: it reads JSON, keeps the state of one session in a Session and
 // returns ops. It starts nothing, waits for nothing, knows no process and no

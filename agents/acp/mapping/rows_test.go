@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// row is a row of the table in docs/agents.md, "ACP: what becomes what". Each
+// row is a row of the table in docs/write-an-agent.md, "ACP: what becomes what". Each
 // step is an update, or a line that begins with one of the words of play.
 type row struct {
 	name  string

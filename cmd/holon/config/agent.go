@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -81,7 +80,7 @@ type ACPAgent struct {
 	MCPServers        []MCPServer    // by name
 	Start             string         // lazy or eager
 	StartTimeout      time.Duration
-	MaxProcesses      int
+	MaxProcesses      int // 0: as many as all agents may have
 	ProcessPerThread  bool
 	Idle              time.Duration // 0: a process without turns stays
 	Cancel            time.Duration
@@ -186,7 +185,7 @@ var AgentKeys = []Key[Agent]{
 	entry("mcp_servers", Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers).of(KindACP),
 	text("start", "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }).of(KindACP),
 	seconds("start_timeout_seconds", "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }).of(KindACP),
-	number("max_processes", "processes of the agent at once", func(a *Agent) *int { return &a.ACP.MaxProcesses }).of(KindACP),
+	number("max_processes", "processes of the agent at once; 0, with process_per_thread, for as many as all agents may have", func(a *Agent) *int { return &a.ACP.MaxProcesses }).of(KindACP),
 	perThread.of(KindACP),
 	seconds("idle_seconds", "how long a process without a turn stays; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.Idle }).of(KindACP),
 	seconds("cancel_seconds", "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }).of(KindACP),
@@ -292,7 +291,7 @@ func (a ACPAgent) finished(command []string, tools bool) ACPAgent {
 	if a.MaxProcesses == unset {
 		a.MaxProcesses = 1
 		if a.ProcessPerThread {
-			a.MaxProcesses = acp.DefaultApart
+			a.MaxProcesses = 0
 		}
 	}
 	if !a.modeGiven && a.Permissions == PermissionsAsk && len(command) > 0 {

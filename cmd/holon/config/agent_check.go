@@ -9,14 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/turns"
 )
 
 func (l *Loaded) checkDefaultAgent() error {
 	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
-			"there is no agent %s (there are %s; presets are %s); define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
-			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames())}
+			"there is no agent %s (there are %s; presets are %s)%s; define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
+			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames(), nearest.Hint(l.DefaultAgent, l.agentNames()))}
 	}
 	return nil
 }
@@ -28,7 +29,7 @@ func (l *Loaded) checkChildAgents() error {
 		for _, child := range l.Agents[name].ChildAgents {
 			if _, ok := l.Agents[child]; !ok && child != KindEcho {
 				full := "agents." + name + ".child_agents"
-				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)", quote(child), strings.Join(l.agentNames(), ", "))}
+				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)%s", quote(child), strings.Join(l.agentNames(), ", "), nearest.Hint(child, l.agentNames()))}
 			}
 		}
 	}
@@ -126,6 +127,10 @@ func (a ExecAgent) check() error {
 }
 
 func (a ACPAgent) check() error {
+	leastProcesses := 1
+	if a.ProcessPerThread {
+		leastProcesses = 0
+	}
 	return firstOf(
 		member("permissions", oneOf(a.Permissions, PermissionsAsk, PermissionsAllow, PermissionsReject)),
 		member("permission_timeout_seconds", between(a.PermissionTimeout, 0, 30*24*time.Hour)),
@@ -133,7 +138,7 @@ func (a ACPAgent) check() error {
 		member("own_tools", oneOf(a.OwnTools, OwnToolsAllow, OwnToolsAsk)),
 		member("start", oneOf(a.Start, StartLazy, StartEager)),
 		member("start_timeout_seconds", between(a.StartTimeout, time.Second, time.Hour)),
-		member("max_processes", within(a.MaxProcesses, 1, 1000)),
+		member("max_processes", within(a.MaxProcesses, leastProcesses, 1000)),
 		member("idle_seconds", between(a.Idle, 0, 30*24*time.Hour)),
 		member("cancel_seconds", between(a.Cancel, 100*time.Millisecond, time.Hour)),
 	)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,8 +248,8 @@ func TestProcessesPerThreadAreWhatTheProgramNeeds(t *testing.T) {
 	const plain, opencode = "kind=\"acp\"\ncommand=\"x\"\n", "kind=\"acp\"\ncommand=[\"/opt/bin/opencode\", \"acp\"]\n"
 	for keys, want := range map[string]ACPAgent{
 		plain:                                   {MaxProcesses: 1},
-		plain + "process_per_thread = true\n":   {ProcessPerThread: true, MaxProcesses: 64},
-		opencode:                                {ProcessPerThread: true, MaxProcesses: 64},
+		plain + "process_per_thread = true\n":   {ProcessPerThread: true},
+		opencode:                                {ProcessPerThread: true},
 		opencode + "max_processes = 8\n":        {ProcessPerThread: true, MaxProcesses: 8},
 		opencode + "process_per_thread=false\n": {MaxProcesses: 1},
 		opencode + "tools = false\n":            {MaxProcesses: 1}, // nothing to keep apart
@@ -365,31 +366,74 @@ func TestAgentsAreInTheModeThatAsksWhilePermissionsAreAsked(t *testing.T) {
 }
 
 // The documentation of an agent's keys is hand-written, in the order of the
-// reader's tasks.
+// reader's tasks: those of agents that exist in the reference, those of commands and
+// workers where one reads how to write an agent.
 func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/agents.md")
-	if err != nil {
-		t.Fatal(err)
+	pages := map[string]string{}
+	read := func(name string) string {
+		if _, ok := pages[name]; !ok {
+			page, err := os.ReadFile("../../../docs/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages[name] = string(page)
+		}
+		return pages[name]
 	}
+	has := func(name, text string) {
+		if !strings.Contains(read(name), text) {
+			t.Errorf("docs/%s lacks %q", name, text)
+		}
+	}
+	const use, reference, write = "agents.md", "agents-reference.md", "write-an-agent.md"
 	for _, key := range AgentKeys {
-		if !strings.Contains(string(page), "| `"+key.Name+"` |") {
-			t.Errorf("docs/agents.md has no row for %s", key.Name)
+		row := "| `" + key.Name + "` |"
+		if len(key.Kinds) == 0 || slices.Contains(key.Kinds, KindACP) {
+			has(reference, row)
+		}
+		ofAll := len(key.Kinds) == 0 || len(key.Kinds) == 3
+		if key.Name == "kind" || !ofAll && !slices.Equal(key.Kinds, []string{KindACP}) {
+			has(write, row)
 		}
 	}
 	for name, preset := range presets {
-		for _, text := range []string{"| `" + name + "` | `" + strings.Join(preset.Command, " ") + "`", preset.Install} {
-			if !strings.Contains(string(page), text) {
-				t.Errorf("docs/agents.md lacks %q", text)
-			}
-		}
+		has(use, "| `"+name+"` | `"+strings.Join(preset.Command, " ")+"`")
+		has(use, preset.Install)
 		for mode, does := range preset.Unasked {
 			text := "`" + mode + "`"
 			if does != "" {
 				text += ": " + does
 			}
-			if !strings.Contains(string(page), text) {
-				t.Errorf("docs/agents.md lacks %q", text)
+			has(reference, text)
+		}
+	}
+}
+
+// Every piece of a configuration file in the documents is one that the program takes.
+func TestTheConfigurationsOfTheDocumentsAreValid(t *testing.T) {
+	pages, err := filepath.Glob("../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range strings.Split(string(page), "```toml\n")[1:] {
+			block, _, _ = strings.Cut(block, "```")
+			tried++
+			l, err := load(t, block, nil)
+			if err == nil {
+				err = l.Validate()
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", filepath.Base(name), err, block)
 			}
 		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d pieces were found", tried)
 	}
 }

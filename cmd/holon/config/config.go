@@ -16,6 +16,7 @@ type Config struct {
 	PublicURL     string // as given; see ConsoleURL
 	DefaultThread string // "" means there is none
 	LogLevel      string
+	LogFormat     string // auto, text or json
 
 	DrainTimeout     time.Duration
 	InterruptTimeout time.Duration
@@ -27,6 +28,7 @@ type Config struct {
 	MaxActiveTurns  int
 	MaxWaitingTurns int
 	MaxQueue        int
+	MaxProcesses    int // of all agents; 0: as many as half of the memory allows
 	MaxItemBytes    int
 	MaxConnections  int
 	TailBytes       int
@@ -56,6 +58,13 @@ type Config struct {
 	// Bridges are the configured bridges by name.
 	Bridges map[string]Bridge
 }
+
+// The values of LogFormat.
+const (
+	LogAuto = "auto" // text on a terminal, else JSON
+	LogText = "text"
+	LogJSON = "json"
+)
 
 // Retention says which events the server prunes on its own; zero values keep
 // everything.

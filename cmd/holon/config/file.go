@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // position is an Unmarshaler that refuses every value: the library's error then
@@ -135,8 +137,8 @@ func (f *tomlFile) unknown(key string, value toml.Primitive, known []string) err
 }
 
 func unknownKey(name string, known []string) string {
-	if guess := nearest(name, known); guess != "" {
-		return "unknown key; did you mean " + guess + "?"
+	if hint := nearest.Hint(name, known); hint != "" {
+		return "unknown key" + hint
 	}
 	return "unknown key; `holon config` lists all"
 }

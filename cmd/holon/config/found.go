@@ -14,6 +14,14 @@ type Found struct {
 	Ready bool
 }
 
+// KnownPrograms are the commands of all presets, in the order of their names.
+func KnownPrograms() (programs []string) {
+	for _, name := range slices.Sorted(maps.Keys(presets)) {
+		programs = append(programs, presets[name].Command[0])
+	}
+	return programs
+}
+
 // FindAgents looks for the agents of all presets, in the order of their names.
 func FindAgents() (list []Found) {
 	on := func(program string) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // Names of flags and variables that are not settings themselves.
@@ -152,7 +153,7 @@ func (l *Loaded) readEnv(env map[string]string) error {
 	slices.Sort(unknown)
 	for _, name := range unknown {
 		text := fmt.Sprintf("%s is set but is no setting of holon", name)
-		if guess := nearest(strings.TrimPrefix(name, "HOLON_"), lowerNames()); guess != "" {
+		if guess := nearest.Of(strings.TrimPrefix(name, "HOLON_"), lowerNames()); guess != "" {
 			text += "; did you mean HOLON_" + strings.ToUpper(guess) + "?"
 		}
 		l.Warnings = append(l.Warnings, text)

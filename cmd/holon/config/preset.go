@@ -39,7 +39,7 @@ type Preset struct {
 	Troubles map[string]string
 }
 
-// presets are tested versions; docs/agents.md says what each of them can do.
+// presets are tested versions; docs/agents-reference.md says what each of them can do.
 var presets = map[string]Preset{
 	"claude": {
 		Command: []string{"claude-agent-acp"},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // Type says how a value is written.
@@ -189,5 +191,5 @@ func oneOf(text string, allowed ...string) error {
 	if slices.Contains(allowed, text) {
 		return nil
 	}
-	return fmt.Errorf("%s is not one of %s", quote(text), strings.Join(allowed, ", "))
+	return fmt.Errorf("%s is not one of %s%s", quote(text), strings.Join(allowed, ", "), nearest.Hint(text, allowed))
 }

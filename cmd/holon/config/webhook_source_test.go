@@ -80,7 +80,7 @@ sources.gh.secret (hidden) 2
 
 func TestInvalidSourcesSayWhereAndWhy(t *testing.T) {
 	for file, want := range map[string]string{
-		"[sources.a]\nkind = \"gitlab\"\nsecret = \"s\"":                                                  `sources.a :1 kind: "gitlab" is not one of github, webhook`,
+		"[sources.a]\nkind = \"gitlab\"\nsecret = \"s\"":                                                  `sources.a :1 kind: "gitlab" is not one of github, webhook; did you mean github?`,
 		"[sources.a]\nsecret = \"s\"":                                                                     `sources.a :1 kind is missing; give kind = "github" or kind = "webhook"`,
 		"[sources.a]\nkind = \"github\"":                                                                  `sources.a :1 the secret is missing; give one of secret, secret_file and secret_env: without it nobody can tell who sent a webhook`,
 		"[sources.a]\nkind = \"github\"\nsecret = \"s\"\nsecret_env = \"S\"":                              `sources.a :1 give only one of secret, secret_file and secret_env`,

@@ -35,7 +35,7 @@ type agents struct {
 	kills  []func()
 }
 
-func newAgents(cfg *config.Config, version string, records *process.Records, tokens *grants.Grants, log *zap.Logger) (*agents, error) {
+func newAgents(cfg *config.Config, version string, room *acp.Room, records *process.Records, tokens *grants.Grants, log *zap.Logger) (*agents, error) {
 	a := &agents{acp: map[string]*acp.Agent{}}
 	if _, ok := cfg.Agents[config.KindEcho]; !ok {
 		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
@@ -67,7 +67,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, tok
 				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
 			}
 			conf := ACPConfig(c, version, log.Named(name))
-			conf.Records, conf.Tools = records, tools
+			conf.Room, conf.Records, conf.Tools = room, records, tools
 			agent, err := acp.New(name, conf)
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
@@ -194,6 +194,16 @@ func (a *agents) address() string {
 		return *p
 	}
 	return ""
+}
+
+// memory is how much memory the processes of an agent use; 0 = none, or not known.
+func (a *agents) memory(name string) int64 {
+	for _, agent := range a.list {
+		if m, ok := agent.(turns.Measured); ok && agent.Info().Name == name {
+			return m.Memory()
+		}
+	}
+	return 0
 }
 
 // close ends the agents' processes in order.

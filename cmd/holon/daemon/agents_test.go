@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/turns"
@@ -24,7 +25,7 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := newAgents(cfg, "test", records, nil, zap.NewNop())
+	all, err := newAgents(cfg, "test", acp.NewRoom(0), records, nil, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestKeysOfToolsReachTheAgent(t *testing.T) {
 	}
 	cfg := config.Defaults()
 	cfg.Agents = map[string]config.Agent{"with": {Kind: config.KindWorker, Tools: true}, "without": {Kind: config.KindWorker}}
-	all, err := newAgents(cfg, "test", nil, nil, zap.NewNop())
+	all, err := newAgents(cfg, "test", acp.NewRoom(0), nil, nil, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -29,7 +30,7 @@ func (d *daemon) announce() error {
 	if err != nil {
 		return err
 	}
-	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID, PublicURL: d.cfg.ConsoleURL(), LeftOut: d.leftOut}
+	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID, PublicURL: d.cfg.ConsoleURL(), LeftOut: d.leftOut, Path: os.Getenv("PATH")}
 	// Without the entry the dashboard of another data directory does not list this server.
 	if err := d.Servers.Add(servers.Entry{ServerRecord: self, Data: d.cfg.Data}); err != nil {
 		d.log.Warn("enter this server into the registry", zap.Error(err))
@@ -44,12 +45,18 @@ func (d *daemon) announce() error {
 	for _, u := range urls {
 		d.say("holon %s is serving on %s (data in %s, log %s, %d events)", d.Version, u, d.cfg.Data, position.LogID, position.Latest)
 	}
+	if d.DataByDefault {
+		d.sayDataHere()
+	}
 	if d.Welcome != nil {
 		d.welcome()
 		return nil
 	}
 	for _, u := range d.consoleURLs() {
 		d.say("console: %s", u)
+	}
+	if !d.Text {
+		return nil
 	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "http://") {
@@ -62,6 +69,23 @@ func (d *daemon) announce() error {
 		}
 	}
 	return nil
+}
+
+// sayDataHere names a log in the directory "data" of the working directory, where earlier
+// servers of a checkout had it, if this server uses another one.
+func (d *daemon) sayDataHere() {
+	const dir = "data"
+	if _, err := os.Stat(filepath.Join(dir, sqlite.FileName)); err != nil {
+		return
+	}
+	here, err := os.Stat(dir)
+	if err != nil {
+		return
+	}
+	if used, err := os.Stat(d.cfg.Data); err == nil && os.SameFile(here, used) {
+		return
+	}
+	d.say("The log in ./data is not used. To serve it: %s serve --data data", shellWord(program()))
 }
 
 // program is the command with which the user can start this program again.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -51,15 +53,23 @@ type Options struct {
 	// Descriptors is how many file descriptors the process may have open, which bounds
 	// its connections; 0 = enough for max_connections.
 	Descriptors int
+	// Memory is how much memory the server and its agents may use, in bytes: the default of
+	// max_processes; 0 = not known.
+	Memory int64
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
-	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
+	// Text says that Stderr gets lines for people; otherwise each line is a JSON object.
+	Text bool
+	// Welcome says, with Text, that a person reads Stderr on a terminal, and is told what to do next.
 	// It is the command line with which the program was started, without the program;
 	// nil = nobody reads it.
 	Welcome []string
 	// AskedForLog says that this person has set the level of the log. Else the terminal
 	// gets only what needs attention, warnings and errors.
 	AskedForLog bool
+
+	// DataByDefault says that nobody has named the data directory of Config.
+	DataByDefault bool
 
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
@@ -133,7 +143,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
-		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(),
+		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(), Migrating: d.logMigration,
 	})
 	if err != nil {
 		return err
@@ -153,7 +163,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if _, err := records.EndSurvivors(ctx, d.log.Named("agents")); err != nil {
 		d.log.Error("end processes that the last run left running", zap.Error(err))
 	}
-	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
+	most := cmp.Or(d.cfg.MaxProcesses, acp.DefaultProcesses(d.Memory))
+	d.log.Info("processes of agents at once", zap.Int("max_processes", most), zap.Int64("memory_bytes", d.Memory))
+	if d.agents, err = newAgents(d.cfg, d.Version, acp.NewRoom(most), records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	d.turns = newTurnMetrics(d.agents.list)
@@ -181,6 +193,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, <-storeDone)
 	}()
 	return d.serve(ctx, observed)
+}
+
+// logMigration logs that the database gets a newer schema: a large one takes minutes, and an
+// older program does not open it afterwards.
+func (d *daemon) logMigration(m sqlite.Migration) {
+	fields := []zap.Field{zap.Int("from_schema", m.From), zap.Int("to_schema", m.To), zap.String("copy", m.Copy)}
+	if m.Took == 0 {
+		d.log.Warn("migrating the database; it is copied before", fields...)
+		return
+	}
+	d.log.Warn("the database is migrated", append(fields, zap.Duration("took", m.Took))...)
 }
 
 // kill ends the processes of all agents. How they end then is no end of their turns.
@@ -320,11 +343,6 @@ func (d *daemon) engineConfig() engine.Config {
 		ObserveTurns:   d.turns.observe,
 		Reviews:        reviewRules(d.cfg),
 	}
-}
-
-// say prints a line for people.
-func (d *daemon) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // it returns no error
 }
 
 // withdraw removes server.json and the entry of the registry, if they are still this

@@ -11,19 +11,15 @@ import (
 )
 
 // newLogger logs to stderr and to the ring that holon/logStream reads. Stderr gets one
-// JSON object per line; if a person reads it on a terminal, words. No entry waits for its
-// reader.
+// JSON object per line, or words. No entry waits for its reader.
 func (o *Options) newLogger(ring *logring.Ring) (*zap.Logger, error) {
 	at, err := zapcore.ParseLevel(o.Config.LogLevel)
 	if err != nil {
 		return nil, fmt.Errorf("log_level: %w", err)
 	}
-	core, shown := jsonCore, at
-	if o.Welcome != nil {
-		core = newWordsCore
-		if !o.AskedForLog {
-			shown = max(at, zapcore.WarnLevel)
-		}
+	core, shown := o.core(), at
+	if o.Welcome != nil && !o.AskedForLog {
+		shown = max(at, zapcore.WarnLevel)
 	}
 	below := zap.LevelEnablerFunc(func(l zapcore.Level) bool { return l >= shown && l < zapcore.WarnLevel })
 	o.Stderr.tellBy(func(d Dropped) []byte {
@@ -35,6 +31,29 @@ func (o *Options) newLogger(ring *logring.Ring) (*zap.Logger, error) {
 	return zap.New(zapcore.NewTee(
 		core(zapcore.AddSync(infoLines{o.Stderr}), below), core(zapcore.AddSync(o.Stderr), max(shown, zapcore.WarnLevel)), ring.Core(at),
 	), zap.ErrorOutput(zapcore.AddSync(o.Stderr))), nil
+}
+
+// core writes entries as Stderr has them.
+func (o *Options) core() func(zapcore.WriteSyncer, zapcore.LevelEnabler) zapcore.Core {
+	if o.Text {
+		return newWordsCore
+	}
+	return jsonCore
+}
+
+// Say writes to Stderr what is for people, whatever the level of the log: as it is, or as
+// the message of an entry of this level.
+func (o *Options) Say(level zapcore.Level, text string) {
+	if o.Text {
+		_, _ = o.Stderr.Write([]byte(text + "\n")) // it returns no error
+		return
+	}
+	zap.New(jsonCore(zapcore.AddSync(o.Stderr), zapcore.DebugLevel)).Log(level, text)
+}
+
+// say says something that is no problem.
+func (d *daemon) say(format string, args ...any) {
+	d.Say(zapcore.InfoLevel, fmt.Sprintf(format, args...))
 }
 
 // jsonCore writes a JSON object per line.

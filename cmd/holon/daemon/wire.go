@@ -36,6 +36,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Tokens:     d.tokens,
 			BindAccess: d.grants.Bind,
 			Directory:  d.engine.Directory,
+			Memory:     d.agents.memory,
 			Deliveries: d.deliveries.service, Worktrees: d.worktrees, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Console: d.cfg.Console, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},

@@ -270,6 +270,24 @@ func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 	})
 }
 
+// Only a server that is here gets the directory of the terminal, and it is asked anew at
+// each connection: behind an address there may be another server then.
+func TestTheServerIsAskedWhetherItIsHere(t *testing.T) {
+	for name, here := range map[string]func(*client.Client, string) bool{
+		"here": func(_ *client.Client, logID string) bool { return logID == "log_here" }, "elsewhere": func(*client.Client, string) bool { return false },
+	} {
+		p, _ := testProgram(t, Options{Client: client.New(client.At("http://127.0.0.1:1", client.SourceGiven, "", false)), Cwd: "/home/me", Here: here})
+		var sent []tea.Msg
+		f := p.newFeed()
+		f.send = func(msg tea.Msg) { sent = append(sent, msg) }
+		f.hello(requests.Hello{LogID: "log_here"})
+		want := map[string]overview.Terminal{"here": "/home/me", "elsewhere": ""}[name]
+		if len(sent) != 1 || sent[0] != want {
+			t.Errorf("%s: %v", name, sent)
+		}
+	}
+}
+
 // What a thread writes comes without events: the rows on the screen that work are read
 // again, a bounded number, and none while another page is shown.
 func TestRowsInSightAreReadAgain(t *testing.T) {
@@ -300,23 +318,5 @@ func TestRowsInSightAreReadAgain(t *testing.T) {
 	f.look(many)
 	if f.noteSight(); len(f.take()) != sightMost {
 		t.Error("the number of rows is not bounded")
-	}
-}
-
-// Only a server that is here gets the directory of the terminal, and it is asked anew at
-// each connection: behind an address there may be another server then.
-func TestTheServerIsAskedWhetherItIsHere(t *testing.T) {
-	for name, here := range map[string]func(*client.Client, string) bool{
-		"here": func(_ *client.Client, logID string) bool { return logID == "log_here" }, "elsewhere": func(*client.Client, string) bool { return false },
-	} {
-		p, _ := testProgram(t, Options{Client: client.New(client.At("http://127.0.0.1:1", client.SourceGiven, "", false)), Cwd: "/home/me", Here: here})
-		var sent []tea.Msg
-		f := p.newFeed()
-		f.send = func(msg tea.Msg) { sent = append(sent, msg) }
-		f.hello(requests.Hello{LogID: "log_here"})
-		want := map[string]overview.Terminal{"here": "/home/me", "elsewhere": ""}[name]
-		if len(sent) != 1 || sent[0] != want {
-			t.Errorf("%s: %v", name, sent)
-		}
 	}
 }

@@ -28,7 +28,7 @@ type Caller interface {
 }
 
 // None says that there is nothing to retry or to dismiss.
-const None = "No turns to retry or dismiss."
+const None = "No turn that a restart cut off is left to retry or dismiss."
 
 // Lost are the turns that ended with a restart, that nobody has gone on with, and that the
 // person has not dismissed, in the order of their ends. More says that there are more.

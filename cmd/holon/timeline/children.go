@@ -16,13 +16,13 @@ type childTurn struct {
 	background bool // nothing waits for its end
 }
 
-// adopt makes the turn a child turn if the event says so.
-func (t *turn) adopt(event client.Event, p params) {
+// adopt makes the turn a child turn, of this name without a title, if the event says so.
+func (t *turn) adopt(name string, p params) {
 	if p.Policy == "" {
 		return
 	}
 	if t.child == nil {
-		t.child = &childTurn{name: OneLine(event.ThreadID)}
+		t.child = &childTurn{name: name}
 	}
 	if title := OneLine(p.Title); title != "" {
 		t.child.name = title
@@ -34,16 +34,16 @@ func (t *turn) adopt(event client.Event, p params) {
 // that Child shows are child turns.
 func (r *Renderer) adoptOf(t *turn, event client.Event, p params) {
 	if r.options.Threads {
-		t.adopt(event, p)
+		t.adopt(r.options.id(event.ThreadID), p)
 	}
 }
 
 // worksFor says for whom a turn works.
-func worksFor(p params) string {
+func (p params) worksFor(o Options) string {
 	if p.Policy == "" {
 		return ""
 	}
-	text := ", for " + OneLine(p.Parent.ThreadID)
+	text := ", for " + o.id(p.Parent.ThreadID)
 	if p.Title != "" {
 		text += ": " + OneLine(p.Title)
 	}
@@ -64,7 +64,7 @@ func (r *Renderer) Child(event client.Event) error {
 	case "turn/completed", "turn/interrupted", "turn/failed":
 		r.childEnds(event, p)
 	case "turn/reviewed":
-		l, text := p.verdict()
+		l, text := p.verdict(r.options)
 		l.word = labelChild.word
 		name := r.childName(event)
 		if p.Title != "" {
@@ -73,7 +73,7 @@ func (r *Renderer) Child(event client.Event) error {
 		r.block("", l, name+" was "+text)
 	case "turn/detached":
 		t := r.begin(event, "")
-		t.adopt(event, p)
+		t.adopt(r.options.id(event.ThreadID), p)
 		r.block("", labelChild, r.childName(event)+" goes on in the background"+because(p.Reason))
 	case "item/created", "item/updated":
 		r.childItem(event, p)
@@ -85,15 +85,15 @@ func (r *Renderer) childName(event client.Event) string {
 	if t := r.turns[event.TurnID]; t != nil && t.child != nil {
 		return t.child.name
 	}
-	return OneLine(event.ThreadID)
+	return r.options.id(event.ThreadID)
 }
 
 func (r *Renderer) childRuns(event client.Event, p params) {
 	known := r.turns[event.TurnID] != nil
 	t := r.begin(event, p.State)
-	t.adopt(event, p)
+	t.adopt(r.options.id(event.ThreadID), p)
 	if t.child == nil {
-		t.child = &childTurn{name: OneLine(event.ThreadID)}
+		t.child = &childTurn{name: r.options.id(event.ThreadID)}
 	}
 	t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it has none
 	t.waits = len(p.WaitsFor)
@@ -118,7 +118,7 @@ func (r *Renderer) childRuns(event client.Event, p params) {
 	if t.child.background {
 		words += " in the background"
 	}
-	if name := OneLine(event.ThreadID); name != t.child.name {
+	if name := r.options.id(event.ThreadID); name != t.child.name {
 		words += " (" + name + ")"
 	}
 	r.block("", labelChild, t.child.name+words)
@@ -142,7 +142,7 @@ func (r *Renderer) childEnds(event client.Event, p params) {
 		words = "was " + words
 	}
 	if p.inReview() {
-		words += ", and waits for a review: holon review " + OneLine(event.TurnID)
+		words += ", and waits for a review: holon review " + r.options.id(event.TurnID)
 	}
 	r.block("", l, name+" "+words)
 	delete(r.turns, event.TurnID)

@@ -51,11 +51,10 @@ type params struct {
 	Review *struct {
 		State string `json:"state"`
 	} `json:"review"`
-	Verdict     string   `json:"verdict"`
-	Note        string   `json:"note"`
-	ContinuedBy string   `json:"continued_by"`
-	Usage       *usage   `json:"usage"`
-	Undelivered []string `json:"undelivered_item_ids"`
+	Verdict     string `json:"verdict"`
+	Note        string `json:"note"`
+	ContinuedBy string `json:"continued_by"`
+	Usage       *usage `json:"usage"`
 	lineageParams
 }
 

@@ -189,7 +189,7 @@ func (r *Renderer) question(before string, raw json.RawMessage, c Content, itemI
 		lines = append(lines[:1+questionRows:1+questionRows], question.More(more))
 	}
 	if r.options.HowToAnswer && open {
-		lines = append(lines, "answer with: holon respond "+OneLine(itemID))
+		lines = append(lines, "answer with: holon respond "+r.options.id(itemID))
 	}
 	return strings.Join(lines, "\n")
 }

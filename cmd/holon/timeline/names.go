@@ -6,12 +6,17 @@ const maxTitles = 10_000
 // titleWidth is the width of a title in a heading.
 const titleWidth = 40
 
+// id is an id as people are shown it.
+func (o Options) id(id string) string {
+	if o.Short != nil {
+		id = o.Short(id)
+	}
+	return OneLine(id)
+}
+
 // threadName is the name of a thread in headings: its short id and its title.
 func (r *Renderer) threadName(id string) string {
-	name := OneLine(id)
-	if r.options.Short != nil {
-		name = OneLine(r.options.Short(id))
-	}
+	name := r.options.id(id)
 	title, known := r.titles[id]
 	if !known && r.options.Title != nil {
 		title = r.options.Title(id)

@@ -36,7 +36,7 @@ func TestVerdictsInTheTimeline(t *testing.T) {
 		"blocked: nobody has reviewed it in time":               {Verdict: "blocked", Reason: "timeout"},
 		"blocked: the thread was closed before it was reviewed": {Verdict: "blocked", Reason: "thread_closed"},
 	} {
-		if _, text := p.verdict(); text != want {
+		if _, text := p.verdict(Options{}); text != want {
 			t.Errorf("%q, want %q", text, want)
 		}
 	}

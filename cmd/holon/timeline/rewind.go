@@ -112,7 +112,7 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 	}
 	text := rewindText(p, above)
 	if r.live == nil {
-		text = OneLine(event.TurnID) + ": " + text // its lines may be far away
+		text = r.options.id(event.TurnID) + ": " + text // its lines may be far away
 	}
 	r.block(event.ThreadID, labelRewind, text)
 }

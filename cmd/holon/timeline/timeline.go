@@ -33,7 +33,7 @@ type Options struct {
 	// Threads names the thread of each block: for more than one thread. Terminals then get
 	// whole lines below headings.
 	Threads bool
-	// Short is how ids of threads are shown in names; nil means whole.
+	// Short is how ids are shown; nil means whole.
 	Short func(id string) string
 	// Title asks for the title of a thread of which no event has told it; nil means that
 	// there is none.

@@ -12,7 +12,7 @@ import (
 )
 
 func (r *Renderer) threadEvent(event client.Event, p params) {
-	text := OneLine(event.ThreadID)
+	text := r.options.id(event.ThreadID)
 	switch event.Method {
 	case "thread/started":
 		r.titled(event.ThreadID, p.Title)
@@ -41,7 +41,7 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 // threadUpdated shows the changed attributes of a thread that matter to a
 // person: its state and title, and settings of the agent.
 func (r *Renderer) threadUpdated(event client.Event, p params) {
-	text := OneLine(event.ThreadID)
+	text := r.options.id(event.ThreadID)
 	if p.State != "" {
 		r.block(event.ThreadID, labelThread, text+" "+OneLine(p.State)+because(p.Reason))
 	}
@@ -82,7 +82,7 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 	switch event.Method {
 	case "turn/queued":
 		r.adoptOf(r.begin(event, "queued"), event, p)
-		r.block(event.ThreadID, labelTurn, fmt.Sprintf("queued at position %d", p.Position)+because(p.Reason)+worksFor(p))
+		r.block(event.ThreadID, labelTurn, fmt.Sprintf("queued at position %d", p.Position)+because(p.Reason)+p.worksFor(r.options))
 		return
 	case "turn/started":
 		t := r.begin(event, "running")
@@ -90,13 +90,13 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		if !event.Time.IsZero() && event.Time.Before(t.since) {
 			t.since = event.Time // it may be a replay of a long turn
 		}
-		text := OneLine(id) + " started"
+		text := r.options.id(id) + " started"
 		r.adoptOf(t, event, p)
 		t.waits = 0
 		if p.Attempt > 1 {
 			text += fmt.Sprintf(", attempt %d", p.Attempt)
 		}
-		text += worksFor(p)
+		text += p.worksFor(r.options)
 		r.block(event.ThreadID, labelTurn, text)
 		return
 	case "turn/progress":
@@ -116,7 +116,7 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		return
 	}
 	if event.Method == "turn/reviewed" {
-		l, text := p.verdict()
+		l, text := p.verdict(r.options)
 		r.block(event.ThreadID, l, text)
 		return
 	}
@@ -149,7 +149,7 @@ func (r *Renderer) begin(event client.Event, state string) *turn {
 func (p params) inReview() bool { return p.Review != nil && p.Review.State == "pending" }
 
 // verdict says what a review has found.
-func (p params) verdict() (label, string) {
+func (p params) verdict(o Options) (label, string) {
 	l, text := labelFail, OneLine(p.Verdict)+" in a review"
 	switch {
 	case p.Reason == "timeout":
@@ -166,7 +166,7 @@ func (p params) verdict() (label, string) {
 		text += ": " + Clean(p.Note)
 	}
 	if p.ContinuedBy != "" {
-		text += "\n" + OneLine(p.ContinuedBy) + " continues it"
+		text += "\n" + o.id(p.ContinuedBy) + " continues it"
 	}
 	return l, text
 }
@@ -213,13 +213,6 @@ func (r *Renderer) endTurn(event client.Event, p params) {
 		r.block(event.ThreadID, labelFail, text)
 	}
 	if p.inReview() {
-		r.block(event.ThreadID, labelReview, "waits for a review: holon review "+OneLine(event.TurnID))
-	}
-	switch n := len(p.Undelivered); n {
-	case 0:
-	case 1:
-		r.block(event.ThreadID, labelWarning, "a message did not reach the agent before the turn ended")
-	default:
-		r.block(event.ThreadID, labelWarning, fmt.Sprintf("%d messages did not reach the agent before the turn ended", n))
+		r.block(event.ThreadID, labelReview, "waits for a review: holon review "+r.options.id(event.TurnID))
 	}
 }

@@ -48,11 +48,11 @@ func TestThreadsKeepTheirLinesWhole(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{true, "── 11111111 日本語 work\ufffd\n● thread_aaaaaaaa11111111 started with agent echo: 日本語\n  work\ufffd\n" +
+		{true, "── 11111111 日本語 work\ufffd\n● 11111111 started with agent echo: 日本語 work\ufffd\n" +
 			"── " + title + "\n◆ uno dos\n" +
 			"── 11111111 日本語 work\ufffd\n◆ one line,and\n  last\n" +
 			"── " + title + "\n◆ second end\n"},
-		{false, "[11111111 日本語 work\ufffd] thread: thread_aaaaaaaa11111111 started with agent echo: 日本語 work\ufffd\n" +
+		{false, "[11111111 日本語 work\ufffd] thread: 11111111 started with agent echo: 日本語 work\ufffd\n" +
 			"[" + title + "] agent: uno dos\n[11111111 日本語 work\ufffd] agent: one line,and\n" +
 			"[11111111 日本語 work\ufffd] agent: last\n[" + title + "] agent: second end\n"},
 	} {

@@ -4,7 +4,10 @@ import { call } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
 import { Failure, Loading } from './parts.js'
-import { clean, cut, oneLine, plural } from './text.js'
+import { bytes, clean, cut, oneLine, plural } from './text.js'
+
+// measured is how often the server measures the memory of agents, while somebody looks.
+const measured = 10_000
 
 export const agents = signal(null)
 const failed = signal(null)
@@ -32,13 +35,17 @@ listen(events => {
 })
 
 export function Agents() {
-  useEffect(() => { again() }, [])
+  useEffect(() => {
+    again()
+    const timer = setInterval(() => { if (!document.hidden) again() }, measured)
+    return () => clearInterval(timer)
+  }, [])
   if (!agents.value) return html`<${Loading} error=${failed.value} />`
   return html`<div class="page"><h1>Agents</h1><${Failure} error=${failed.value} />
     <ul class="cards">${agents.value.map((a, i) => html`<li class="card" key=${a.name} data-state=${a.state === 'failed' ? 'failed' : 'idle'}>
       <span class="title">${clean(a.name)}${i === 0 ? html` <span class="quiet">the default</span>` : null}</span>
       <span class="meta">${a.state}</span>
-      <span class="doing">${a.last_error || a.warning ? html`<span class="failure">${cut(oneLine(a.last_error || a.warning), 400)}</span>` : `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}`}</span>
+      <span class="doing">${a.last_error || a.warning ? html`<span class="failure">${cut(oneLine(a.last_error || a.warning), 400)}</span>` : `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}${a.memory_bytes ? `, ${bytes(a.memory_bytes)} of memory` : ''}`}</span>
       <span class="facts"><span>${a.kind}</span>${a.version && html`<span>${clean(a.version)}</span>`}${can(a.capabilities)}
         ${a.mode && html`<span>opens in ${clean(a.mode)}</span>`}
         ${a.capabilities.models?.length > 0 && html`<span>models: ${a.capabilities.models.slice(0, 8).map(clean).join(', ')}</span>`}

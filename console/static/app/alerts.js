@@ -1,7 +1,8 @@
 // Alerts for a user who looks elsewhere: the title of the tab, and desktop notifications
 // while the page is open.
-import { html, signal, effect } from './html.js'
-import { questions, known, waitingCount } from './questions.js'
+import { html, signal, computed, effect } from './html.js'
+import { questions, known } from './questions.js'
+import { sums } from './threads.js'
 import { announce } from './announce.js'
 import { phraseOf } from './question.js'
 import { cut } from './text.js'
@@ -10,13 +11,16 @@ import { go } from './router.js'
 const supported = 'Notification' in globalThis && !matchMedia('(pointer: coarse)').matches
 const permission = signal(supported ? Notification.permission : 'denied')
 
+// needing is how many threads need somebody, as the badge says; an effect runs when it changes.
+const needing = computed(() => sums.value.needs_you)
+
 export const AlertsButton = () => permission.value !== 'default' ? null
   : html`<button type="button" class="small" onClick=${async () => { permission.value = await Notification.requestPermission() }}>Notify me</button>`
 
 export function watch() {
   let told = null
   effect(() => {
-    const n = waitingCount.value
+    const n = needing.value
     document.title = n ? `(${n}) holon` : 'holon'
     const list = questions.value
     if (!known.value) return

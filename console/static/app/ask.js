@@ -9,12 +9,8 @@ import { Lines } from './diff.js'
 import { link } from './markdown.js'
 import { fieldsOf, answerOf, begin, secret } from './form.js'
 import { forget, keepFields, keptFields } from './drafts.js'
-import { Since } from './parts.js'
+import { Since, useSettled } from './parts.js'
 import { literal, words as says } from './text.js'
-
-// deadFor is how long the answers of a new or changed question do nothing: a click or a key
-// that was meant for something else must not answer it.
-const deadFor = 500
 
 // mostLines is how many lines of a question are shown at first.
 const mostLines = 400
@@ -27,32 +23,38 @@ export function Question({ item, cwd, head, place = '' }) {
   useEffect(() => { if (c.subject?.item_id && !about) readSubject(c.subject.item_id) }, [c.subject?.item_id, about])
   const reading = Boolean(c.subject?.item_id) && !about
   const words = useMemo(() => wordsOf({ content: c, subject: about?.content, cwd, unread: about?.unread, truncated: item.truncated || about?.truncated }), [c, about, cwd])
-  const asked = stringify([c, about?.content, place])
+  const answers = ({ off, answer }) => {
+    const send = (a, kind) => answer(() => respond(item, a), kind !== undefined && allows(kind)) // the event of the answer removes the question
+    if (!may('respond')) return html`<p class="quiet">Your role may read questions, but not answer them.</p>`
+    return c.type === 'permission_request' ? html`<${Options} id=${item.item_id} options=${c.options} off=${off} answer=${send} />`
+      : html`<${Fields} key=${stringify(c.schema)} content=${c} id=${item.item_id} off=${off} answer=${send} />`
+  }
+  return html`<${Panel} id=${item.item_id} kind="Question" phrase=${words.phrase} lines=${words.lines} url=${c.url} since=${item.created_at} asked=${stringify([c, about?.content, place])} reading=${reading} head=${head} answers=${answers}>
+    ${reading && html`<p class="quiet">reading the item of this question …</p>`}
+    ${about?.unread && html`<p class="failure">${says(about.unread)}</p>`}<//>`
+}
+
+// Panel shows what a person must decide, and answers to it, which answers({off, answer}) draws.
+// answer(send, allows) sends one, once; one that allows something is not sent before all lines
+// were shown. asked identifies what is asked, and what is around it.
+export function Panel({ id, kind, phrase, lines, url, since, asked, reading = false, head, answers, children }) {
   const [whole, setWhole] = useState(null) // what was asked when all of it was shown
-  const hidden = whole === asked ? 0 : Math.max(0, words.lines.length - mostLines)
+  const hidden = whole === asked ? 0 : Math.max(0, lines.length - mostLines)
   const [held, setHeld] = useState(false)
-  const shape = asked + (hidden > 0)
-  // alive is the shape that was shown for deadFor. Any other shape is dead.
-  const [alive, setAlive] = useState(null)
-  const dead = alive !== shape
-  useEffect(() => {
-    if (reading) return
-    const timer = setTimeout(() => setAlive(shape), deadFor)
-    return () => clearTimeout(timer)
-  }, [shape, reading])
+  const dead = !useSettled(asked + (hidden > 0), { ready: !reading })
   const [sent, setSent] = useState(false)
   const sending = useRef(false)
   const [error, setError] = useState(null)
   const showAll = () => setWhole(asked)
-  async function answer(a, kind) {
+  async function answer(send, allows) {
     if (dead || sending.current) return
-    setHeld(hidden > 0 && kind !== undefined && allows(kind))
-    if (hidden > 0 && kind !== undefined && allows(kind)) return showAll()
+    setHeld(hidden > 0 && allows)
+    if (hidden > 0 && allows) return showAll()
     sending.current = true
     setSent(true)
     setError(null)
     try {
-      await respond(item, a) // the event of the answer removes the question
+      await send()
     } catch (e) {
       setError(e)
       setSent(false)
@@ -60,19 +62,16 @@ export function Question({ item, cwd, head, place = '' }) {
     }
   }
   const off = dead || sent || reading
-  return html`<section class="question" id=${item.item_id} data-dead=${off || undefined} aria-label=${'Question: ' + words.phrase}>
+  return html`<section class="question" id=${id} data-dead=${off || undefined} aria-label=${`${kind}: ${phrase}`}>
     ${head}
-    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${words.phrase}</strong> <span class="quiet">for <${Since} at=${item.created_at} /></span></p>
-    <${About} lines=${hidden ? words.lines.slice(0, mostLines) : words.lines} url=${c.url} />
+    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${phrase}</strong> <span class="quiet">for <${Since} at=${since} /></span></p>
+    <${About} lines=${hidden ? lines.slice(0, mostLines) : lines} url=${url} />
     ${hidden > 0 && html`<p><span class="quiet">${more(hidden)}</span> <button type="button" class="small" onClick=${showAll}>Show all of it</button></p>`}
-    ${reading && html`<p class="quiet">reading the item of this question …</p>`}
-    ${about?.unread && html`<p class="failure">${says(about.unread)}</p>`}
+    ${children}
     ${held && html`<p class="quiet" role="status">All of it is shown now. Read it, then press again.</p>`}
-    ${!may('respond') ? html`<p class="quiet">Your role may read questions, but not answer them.</p>`
-      : c.type === 'permission_request' ? html`<${Options} options=${c.options} off=${off} answer=${answer} />`
-      : html`<${Fields} key=${stringify(c.schema)} content=${c} id=${item.item_id} off=${off} answer=${answer} />`}
     ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
     ${error && html`<p class="failure" role="alert">${says(error)}</p>`}
+    ${answers({ off, answer })}
   </section>`
 }
 
@@ -101,12 +100,13 @@ function About({ lines, url }) {
   })
 }
 
-function Options({ options, off, answer }) {
+// Options are the answers, which stay in sight, below what the lasting ones of them mean.
+function Options({ id, options, off, answer }) {
   const mine = options.filter(o => may('work') || once(o.kind))
-  return html`<div class="options">${mine.map(o => html`<div class="option">
-  <button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : allows(o.kind) ? '' : 'danger'} onClick=${() => answer({ option_id: o.option_id }, o.kind ?? '')}>${literal(o.name)}</button>
-  ${widens(o.kind) && html`<span class="quiet">And ${widens(o.kind)}.</span>`}</div>`)}
-  ${mine.length < options.length && html`<p class="quiet">Options that may allow more than this once need the role work.</p>`}</div>`
+  const note = i => `${id}-option-${i}`
+  return html`${mine.map((o, i) => widens(o.kind) && html`<p class="quiet" id=${note(i)}>“${literal(o.name)}”: ${widens(o.kind)}.</p>`)}
+    ${mine.length < options.length && html`<p class="quiet">Options that may allow more than this once need the role work.</p>`}
+    <div class="options">${mine.map((o, i) => html`<button type="button" disabled=${off} class=${o.kind === 'allow_once' ? 'first' : allows(o.kind) ? '' : 'danger'} aria-describedby=${widens(o.kind) ? note(i) : undefined} onClick=${() => answer({ option_id: o.option_id }, o.kind ?? '')}>${literal(o.name)}</button>`)}</div>`
 }
 
 function Fields({ content, id, off, answer }) {

@@ -3,6 +3,7 @@ import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
+import { Help, Mine, Offer, commandOf, isHelp, offered } from './commands.js'
 
 const message = text => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 
@@ -15,6 +16,7 @@ export function Composer({ loader, t }) {
   const [busy, once] = useOnce()
   const [said, setSaid] = useState('')
   const [over, setOver] = useState(false) // the turn ended before the text came
+  const [help, setHelp] = useState(false)
   const field = useRef(null)
   if (!may('work')) return null
   if (t.state === 'closed' || t.state === 'closing') return html`<p class="composer quiet">This thread is closed.</p>`
@@ -23,7 +25,10 @@ export function Composer({ loader, t }) {
   const steers = turn?.state === 'active' && !over
   function send(event) {
     event.preventDefault()
-    if (text.value.trim()) once(() => say(text.value))
+    if (isHelp(text.value)) {
+      setHelp(true)
+      text.set('')
+    } else if (text.value.trim()) once(() => say(text.value))
   }
   async function say(what) {
     setSaid('')
@@ -34,6 +39,7 @@ export function Composer({ loader, t }) {
       await change(method, { ...params, input: message(what) }, { key })
       if (text.value === what) text.set('')
       setOver(false)
+      setHelp(false)
       if (loader.timeline) loader.timeline.follows = true
     } catch (error) {
       if (error.kind === 'turn_not_active' && method === 'turn/steer') {
@@ -44,12 +50,24 @@ export function Composer({ loader, t }) {
     }
     field.current?.focus()
   }
+  const offers = offered(text.value, t.config)
+  function pick(c) {
+    text.set(`/${c.name} `)
+    field.current?.focus()
+  }
   function key(event) {
+    if (event.key === 'Tab' && !event.shiftKey && offers.length) {
+      event.preventDefault()
+      return pick(offers[0])
+    }
     // Safari ends a composition before the Enter that chose the word: it has the code 229.
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 && !touch) send(event)
   }
   const label = steers ? 'Steer the turn' : turn ? 'Queue a turn' : 'Start a turn'
   return html`<form class="composer" onSubmit=${send}>
+    ${help && html`<${Help} config=${t.config} agent=${t.agent} steers=${steers} touch=${touch} close=${() => { setHelp(false); field.current?.focus() }} />`}
+    <${Offer} rows=${offers} pick=${pick} />
+    <${Mine} c=${commandOf(text.value, t.config)} />
     <label class="aside" for="composer">${label}</label>
     <textarea id="composer" ref=${field} rows=${Math.min(8, Math.max(1, text.value.split('\n').length))} placeholder=${label + ' …'} value=${text.value} onInput=${e => { text.set(e.target.value) }} onKeyDown=${key}></textarea>
     <button class="first" disabled=${busy || !text.value.trim()}>${steers ? 'Steer' : 'Send'}</button>

@@ -7,6 +7,7 @@ import { reading } from './refresh.js'
 import { route, takeCode, to } from './router.js'
 import * as threads from './threads.js'
 import * as questions from './questions.js'
+import * as reviews from './reviews.js'
 import * as restarts from './restarts.js'
 import { Overview } from './overview.js'
 import { Thread } from './thread.js'
@@ -21,6 +22,7 @@ import { OtherVersion, watchVersion } from './version.js'
 import { Announcements } from './announce.js'
 import { AlertsButton, watch } from './alerts.js'
 import { counters } from './counters.js'
+import { watchRows } from './sight.js'
 import { current } from './view.js'
 import { words } from './text.js'
 
@@ -44,7 +46,7 @@ async function start() {
     const first = await open()
     follow(first.log_id, first.latest_seq)
     restarts.load()
-    await Promise.all([threads.load(), questions.load()])
+    await Promise.all([threads.load(), questions.load(), reviews.load()])
     ready.value = true
   } catch (error) {
     if (error.kind !== 'unauthorized') {
@@ -84,10 +86,10 @@ function App() {
 const names = [['overview', 'Threads'], ['waiting', 'Waiting'], ['inbox', 'Inbox'], ['bridges', 'Bridges'], ['agents', 'Agents'], ['server', 'Server']]
 
 function Bar({ page }) {
-  const n = questions.waitingCount.value
+  const n = threads.sums.value.needs_you, plus = threads.sums.value.at_least.needs_you ? '+' : ''
   const state = stateOf()
   return html`<header class="bar"><a class="brand" href="#/"><img src=${icon} alt="" width="20" height="20" />holon</a>
-    <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${n}</span>` : null}</a>`)}</nav>
+    <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${n}${plus}</span>` : null}</a>`)}</nav>
     <span class="right"><${AlertsButton} /><a class="link-state" href=${to('server')} data-state=${state} title=${'stream: ' + state}><span class="dot" aria-hidden="true"></span><span class="aside">stream: ${state}</span></a></span></header>`
 }
 
@@ -118,6 +120,7 @@ options.diffed = vnode => {
 globalThis.holon = { counters, view: () => current.value?.timeline?.view(), cursor: () => cursor.value, stream: () => stream.value }
 
 watch()
+watchRows()
 watchVersion()
 const place = document.getElementById('app')
 place.replaceChildren()

@@ -1,37 +1,72 @@
-// The overview: threads that need the user, that work, and that are done.
-import { html, useState } from './html.js'
+// The overview: threads that need the user, that work, that have failed, and that are done.
+import { html, useEffect, useState } from './html.js'
 import { may, limited } from './session.js'
-import { threads, groups, loaded, failed, more, full, loadMore, unseen, isClosing, undoClose } from './threads.js'
+import { threads, groups, grouped, sums, loaded, failed, more, full, loadMore, search, searches, unseen } from './threads.js'
+import { isClosing, undoClose } from './closing.js'
 import { NewThread } from './new_thread.js'
 import { Restarts } from './restarts.js'
-import { Act, At, Failure, Loading, Mark, Since, now } from './parts.js'
+import { Act, Changed, Failure, Loading, Mark, Since, now } from './parts.js'
 import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // mostRows bounds what the page draws.
 const mostRows = 200
+// typing is how long after a key a search waits for the next one.
+const typing = 300
+
+// passes reports whether a thread has all words, as the server's search does.
+const passes = words => t => t.agent !== 'mailbox' && words.every(w => [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, t.thread_id].some(s => s?.toLowerCase().includes(w)))
+
+// useSearch asks the server for what a text finds: {busy, next, error, more()}.
+function useSearch(text) {
+  const [found, setFound] = useState({})
+  const asks = Boolean(text) && searches.value
+  useEffect(() => {
+    if (!asks) return setFound({})
+    let over = false
+    setFound({ busy: true })
+    const timer = setTimeout(async () => {
+      try {
+        const next = await search(text)
+        if (!over) setFound({ next })
+      } catch (error) {
+        if (!over) setFound({ error })
+      }
+    }, typing)
+    return () => {
+      over = true
+      clearTimeout(timer)
+    }
+  }, [text, asks])
+  return { ...found, more: async () => setFound({ next: await search(text, found.next) }) }
+}
 
 export function Overview() {
   const [filter, setFilter] = useState('')
   const [skip, setSkip] = useState(0) // how many rows, of those before the ones shown
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+  const wanted = words.join(' ')
+  const found = useSearch(wanted)
   if (!loaded.value) return html`<${Loading} error=${failed.value} />`
-  const wanted = filter.trim().toLowerCase()
-  const passes = t => !wanted || [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, t.thread_id].some(s => s?.toLowerCase().includes(wanted))
-  const matching = () => Object.values(groups.peek()).flat().filter(passes).length
-  const g = groups.value, total = matching()
+  const g = wanted ? grouped(passes(words)) : groups.value
+  const matching = () => Object.values(wanted ? grouped(passes(words)) : groups.peek()).flat().length
+  const total = Object.values(g).flat().length
   let before = Math.min(skip, Math.floor(Math.max(0, total - 1) / mostRows) * mostRows) // fewer may match by now
   const first = before
   let room = mostRows
   const part = list => {
-    const all = list.filter(passes), rows = all.slice(before, before + room)
-    before = Math.max(0, before - all.length)
+    const rows = list.slice(before, before + room)
+    before = Math.max(0, before - list.length)
     room -= rows.length
     return rows
   }
-  const waiting = part(g.waiting), working = part(g.working), done = part(g.done), closed = part(g.closed)
+  // numberOf says how many threads a group has, drawn or not.
+  const numberOf = status => wanted ? g[status].length + (found.next ? '+' : '') : sums.value[status] + (sums.value.at_least[status] ? '+' : '')
+  const group = (status, name) => html`<${Group} name=${name} number=${numberOf(status)} rows=${part(g[status])} />`
   const empty = !threads.value.size
-  async function older() {
-    if (matching() <= first + mostRows) await loadMore()
+  const older = wanted && searches.value ? Boolean(found.next) : more.value // can be read
+  async function goOn() {
+    if (matching() <= first + mostRows) await (wanted && searches.value ? found.more() : loadMore())
     if (matching() > first + mostRows) turn(first + mostRows)
   }
   function turn(to) {
@@ -40,69 +75,58 @@ export function Overview() {
   }
   return html`<div class="page overview">
     <${Restarts} />
-    <${Sums} ...${g} />
+    <${Sums} />
     <div class="tools">
-      <label class="filter"><span class="aside">Filter</span><input type="search" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => { setFilter(e.target.value); setSkip(0) }} /></label>
+      <label class="filter"><span class="aside">Filter</span><input type="search" maxlength="200" placeholder="Filter by title, agent, directory" value=${filter} onInput=${e => { setFilter(e.target.value); setSkip(0) }} /></label>
       <${NewThread} open=${empty} />
     </div>
     <${Failure} error=${failed.value} />
+    <${Failure} error=${found.error} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
     ${first > 0 && html`<p><${Act} run=${() => turn(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} newer</span></p>`}
-    <${Group} name="Needs you" rows=${waiting} />
-    <${Group} name="Working" rows=${working} />
-    <${Group} name="Done" rows=${done} />
-    ${closed.length > 0 && html`<details class="closed"><summary>Closed (${closed.length})</summary><${Cards} rows=${closed} /></details>`}
-    ${wanted && total === 0 && html`<p class="quiet">Nothing matches${more.value ? ` among the ${threads.value.size} threads that were read. Show older threads to look further` : ''}.</p>`}
-    ${(total > first + mostRows || more.value) && html`<p><${Act} run=${older}>Show older threads<//></p>`}
-    ${full.value && html`<p class="quiet">The page keeps ${threads.value.size} threads. "holon threads" lists all.</p>`}
+    ${[group('needs_you', 'Needs you'), group('working', 'Working'), group('failed', 'Failed'), group('done', 'Done')]}
+    ${[part(g.closed)].map(rows => rows.length > 0 && html`<details class="closed"><summary>Closed (${numberOf('closed')})</summary><${Cards} rows=${rows} /></details>`)}
+    ${wanted && (found.busy ? html`<p class="quiet" role="status">searching …</p>`
+      : total === 0 && !found.error && html`<p class="quiet" role="status">Nothing matches${!searches.value && more.value ? ` among the ${threads.value.size} threads that were read. Show older threads to look further` : ''}.</p>`)}
+    ${(total > first + mostRows || older) && html`<p><${Act} run=${goOn}>Show older threads<//></p>`}
+    ${!wanted && full.value && html`<p class="quiet">The page keeps ${threads.value.size} threads. The filter finds the others, and "holon threads" lists all.</p>`}
   </div>`
 }
 
-const needs = n => n === 0 ? 'Nothing needs you' : n === 1 ? '1 needs you' : `${n} need you`
+const needs = (n, plus) => n === 0 ? 'Nothing needs you' : n === 1 && !plus ? '1 needs you' : `${n}${plus} need you`
 
-function Sums({ waiting, working, done }) {
-  const failures = done.filter(t => t.summary.status === 'failed').length
-  const oldest = waiting[0]
+function Sums() {
+  const s = sums.value
+  const plus = status => s.at_least[status] ? '+' : ''
   return html`<h1 class="sums">
-    <span data-state=${waiting.length ? 'waiting' : undefined}>${needs(waiting.length)}</span>
-    <span data-state=${working.length ? 'working' : undefined} class=${working.length ? '' : 'quiet'}>${working.length} working</span>
-    ${failures > 0 && html`<span data-state="failed">${failures} failed</span>`}
-    ${oldest && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(oldest.summary.since))}</span>`}
+    <span data-state=${s.needs_you ? 'waiting' : undefined}>${needs(s.needs_you, plus('needs_you'))}</span>
+    <span data-state=${s.working ? 'working' : undefined} class=${s.working ? '' : 'quiet'}>${s.working}${plus('working')} working</span>
+    ${s.failed > 0 && html`<span data-state="failed">${s.failed}${plus('failed')} failed</span>`}
+    ${s.waiting_since && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(s.waiting_since))}</span>`}
   </h1>`
 }
 
-const Group = ({ name, rows }) => rows.length ? html`<section><h2>${name} <span class="quiet">${rows.length}</span></h2><${Cards} rows=${rows} /></section>` : null
+const Group = ({ name, number, rows }) => rows.length ? html`<section><h2>${name} <span class="quiet">${number}</span></h2><${Cards} rows=${rows} /></section>` : null
 
 const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
 
 // looks returns the state that a card shows.
 export const looks = s => s.status !== 'idle' ? s.status : s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : s.status
 
-// doing says in one line what a thread is doing.
-function doing(s) {
-  if (s.status === 'waiting' && s.waiting?.length) return s.waiting[0].title
-  if (s.status === 'waiting' && s.reviews) return `${plural(s.reviews, 'result')} to review`
-  if (s.doing && s.status === 'working') return s.doing.target && !s.doing.title.includes(s.doing.target) ? `${s.doing.title}: ${s.doing.target}` : s.doing.title
-  if (s.status === 'failed' && s.error) return s.error.message
-  if (s.progress && s.status === 'working') return s.progress
-  if (s.interrupted && s.reason) return s.reason
-  if (looks(s) === 'early') return `${s.stop_reason}: ${s.text}`
-  return s.text
-}
-
 function Card({ t }) {
   const s = t.summary
   const closing = isClosing(t.thread_id)
-  return html`<li class="card" data-state=${s.status} data-unseen=${unseen(t) || undefined}>
+  return html`<li class="card" data-thread=${t.thread_id} data-state=${looks(s)} data-unseen=${unseen(t) || undefined}>
     <a class="whole" href=${to('thread', t.thread_id)}>
       <span class="title">${cut(oneLine(s.title) || 'Untitled', 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
     </a>
     <span class="meta"><${Mark} state=${looks(s)} /> <${Since} at=${s.since} />${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
-    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(doing(s)), 160)}</span>
+    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(s.text), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
-      ${s.git && html`<span>${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <ins>+${s.git.added}</ins> <del>−${s.git.removed}</del>` : null}</span>`}
+      ${s.git && html`<span>${oneLine(s.git.branch)}</span>`}
+      ${s.changed && html`<span><${Changed} of=${s.changed} /></span>`}
       ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} working` : ''}${s.children.waiting ? `, ${s.children.waiting} waiting` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}

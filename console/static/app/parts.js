@@ -1,5 +1,5 @@
 // Small parts that several pages use.
-import { html, signal, useEffect, useMemo, useRef, useState } from './html.js'
+import { html, signal, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { forget, keepFields, keptFields } from './drafts.js'
 import { clock, exact, span, words } from './text.js'
 
@@ -18,6 +18,9 @@ const said = { early: 'stopped early', idle: 'done', in_progress: 'running', act
 // Mark shows a state as a sign and a word, so that nobody needs to see the colour.
 export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>
   <span aria-hidden="true">${marks[state] || '·'}</span>${bare ? html`<span class="aside">${said[state] || state}</span>` : html` ${said[state] || state}`}</span>`
+
+// Changed are added and removed lines.
+export const Changed = ({ of }) => html`<ins>+${of.added}</ins> <del>−${of.removed}</del>`
 
 export const Failure = ({ error, children }) => error ? html`<p class="failure" role="alert">${words(error)} ${children}</p>` : null
 
@@ -39,36 +42,77 @@ export function useOnce() {
   }]
 }
 
-// Act is a button that changes something at the server. It is disabled until the answer has
-// come, and an error is shown beside it.
-export function Act({ run, children, kind, label, disabled, done }) {
+// deadFor is how long a button that is new, or has moved, does nothing: a click or a key that
+// was meant for something else must not press it.
+const deadFor = 500
+
+// useSettled reports whether buttons may be pressed: what shape describes, which is the set of
+// them and what they act on, has been the same for deadFor. With at, a ref to the element that
+// has them, its place on the screen has been the same too.
+export function useSettled(shape, { ready = true, at } = {}) {
+  const [place, setPlace] = useState('')
+  const [alive, setAlive] = useState(null)
+  const now = `${shape} ${place}`
+  useLayoutEffect(() => {
+    const el = at?.current
+    if (!el) return
+    const look = () => {
+      const { left, top } = el.getBoundingClientRect()
+      setPlace(`${Math.round(left)},${Math.round(top)}`)
+    }
+    // Whatever moves the element changes the size of something around it.
+    const sizes = new ResizeObserver(look)
+    for (let box = el; box; box = box.parentElement) sizes.observe(box)
+    return () => sizes.disconnect()
+  }, [])
+  useEffect(() => {
+    if (!ready) return
+    const timer = setTimeout(() => setAlive(now), deadFor)
+    return () => clearTimeout(timer)
+  }, [now, ready])
+  return alive === now
+}
+
+// useAct returns how something is changed at the server: act(f) runs f unless another one runs,
+// and error is why the last one failed.
+export function useAct() {
   const [busy, once] = useOnce()
   const [error, setError] = useState(null)
-  const [ok, setOk] = useState(false)
-  const press = () => once(async () => {
+  const act = f => once(async () => {
     setError(null)
     try {
-      await run()
-      if (done) setOk(true)
+      await f()
     } catch (e) {
       setError(e)
     }
+  })
+  return { busy, error, act }
+}
+
+// Act is a button that changes something at the server. It is disabled until the answer has
+// come, and an error is shown beside it.
+export function Act({ run, children, kind, label, disabled, done }) {
+  const { busy, error, act } = useAct()
+  const [ok, setOk] = useState(false)
+  const press = () => act(async () => {
+    await run()
+    if (done) setOk(true)
   })
   return html`<span class="act"><button type="button" class=${kind || ''} aria-label=${label} disabled=${busy || disabled} onClick=${press}>${children}</button>${
     error ? html`<span class="failure" role="alert"> ${words(error)}</span>` : ok ? html`<span class="quiet" role="status"> ${done}</span>` : null}</span>`
 }
 
-// Ask is a button that first asks for a reason or a value, in place. draft is where a text
+// Ask is a button that first asks for a reason or a value, below it. draft is where a text
 // that one takes time for is kept until it is sent: its name, and what it is about.
-export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true, draft }) {
+export function Ask({ children, title, label, run, kind, value = '', type = 'text', hint, needed = true, longest = 400, draft, disabled }) {
   const kept = useMemo(() => draft && keptFields(...draft, 1)?.[0], [])
   const [open, setOpen] = useState(kept ? 'kept' : '')
   const [text, setText] = useState(kept || value)
-  const [error, setError] = useState(null)
-  const [busy, once] = useOnce()
+  const { busy, error, act } = useAct()
   const field = useRef(null)
   useEffect(() => { if (open === 'pressed') field.current?.focus() }, [open])
-  if (!open) return html`<button type="button" class=${kind || ''} onClick=${() => { setText(value); setOpen('pressed') }}>${children}</button>`
+  const button = html`<button type="button" class=${kind || ''} aria-expanded=${Boolean(open)} disabled=${disabled || Boolean(open)} onClick=${() => { setText(value); setOpen('pressed') }}>${children}</button>`
+  if (!open) return button
   function close() {
     setOpen('')
     if (draft) forget(draft[0])
@@ -79,18 +123,13 @@ export function Ask({ children, title, label, run, kind, value = '', type = 'tex
   }
   function submit(event) {
     event.preventDefault()
-    once(async () => {
-      setError(null)
-      try {
-        await run(text.trim())
-        close()
-      } catch (e) {
-        setError(e)
-      }
+    act(async () => {
+      await run(text.trim())
+      close()
     })
   }
-  return html`<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') close() }}>
-    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength="400" onInput=${e => write(e.target.value)} /></label>
+  return html`${button}<form class="ask" onSubmit=${submit} onKeyDown=${e => { if (e.key === 'Escape') close() }}>
+    <label>${title}<input ref=${field} type=${type} value=${text} required=${needed} placeholder=${hint || ''} maxlength=${longest} onInput=${e => write(e.target.value)} /></label>
     <button class="first" disabled=${busy}>${label || children}</button>
     <button type="button" onClick=${close}>Cancel</button>
     ${error && html`<span class="failure" role="alert">${words(error)}</span>`}

@@ -1,6 +1,6 @@
 // The questions that wait for a person, of all threads: read again when an event says that
 // one has come or gone.
-import { signal, computed } from './html.js'
+import { signal } from './html.js'
 import { call, change, limited } from './session.js'
 import { drafted, forget } from './drafts.js'
 import { listen } from './live.js'
@@ -12,7 +12,6 @@ export const questions = signal([])
 export const known = signal(false)
 // There are more than are shown.
 export const surplus = signal(false)
-export const waitingCount = computed(() => questions.value.length)
 
 // Subjects of questions: the items that they are about, by id.
 export const subjects = signal(new Map())

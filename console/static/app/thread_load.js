@@ -58,10 +58,10 @@ export class Loader {
       this.began ??= seq
       const timeline = new Timeline(this.id)
       timeline.begin(items, turns, seq)
-      for (const event of this.early) this.apply(timeline, event)
-      this.early = null
       batch(() => {
         this.thread.value = thread
+        for (const event of this.early) if (event.params.seq > seq) this.apply(timeline, event)
+        this.early = null
         this.timeline = timeline
         this.failed.value = null
         this.version.value++
@@ -111,8 +111,9 @@ export class Loader {
   apply(timeline, event) {
     const t = this.thread.value
     if (t && event.method.startsWith('thread/')) {
-      const { title, state } = event.params
-      this.thread.value = { ...t, title: title || t.title, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
+      const { title, title_by, state, config } = event.params
+      const named = title_by ? { title: title || '', title_by: title ? title_by : undefined } : { title: title || t.title }
+      this.thread.value = { ...t, ...named, config: config || t.config, state: event.method === 'thread/closed' ? 'closed' : event.method === 'thread/resumed' ? 'running' : event.method === 'thread/paused' ? 'paused' : state || t.state }
     }
     for (const id of timeline.apply(event)) this.reread(id)
   }

@@ -1,5 +1,5 @@
 // The threads of the overview: rows with summaries, which are read again when an event
-// concerns them.
+// concerns them, and how many there are.
 import { signal, computed } from './html.js'
 import { call, change, who } from './session.js'
 import { listen } from './live.js'
@@ -7,77 +7,132 @@ import { refresher } from './refresh.js'
 
 const pageSize = 200
 const mostIds = 100 // of one request
-// How many rows are kept. Those of threads that neither wait nor work are removed first.
+// How many rows are kept. Those of threads that are done or closed are removed first, then
+// those of threads that have failed.
 const maxKept = 2000
+// The statuses of which all threads are read, and the rest, of which the newest are.
+const wanted = ['needs_you', 'working', 'failed'], rest = ['done', 'closed']
 
 // Rows by id; the map is replaced when rows have changed.
 export const threads = signal(new Map())
 export const loaded = signal(false)
 export const failed = signal(null)
+// counts are the server's numbers of threads by status; null if it does not count them.
+const counts = signal(null)
+// Whether the rows of all wanted threads are kept.
+const whole = signal(false)
 const next = signal('')
 // Whether as many are kept as may be, and whether older ones can be read.
 export const full = computed(() => next.value !== '' && threads.value.size >= maxKept)
 export const more = computed(() => next.value !== '' && !full.value)
+// Whether the server searches and counts; an older one does not.
+export const searches = computed(() => counts.value !== null)
 
-export const statusOf = t => t.summary.status
-const rank = { waiting: 0, working: 1, failed: 2, idle: 2, closed: 3 }
+// statusOf is the status by which the server lists and counts a thread.
+export const statusOf = t => ({ waiting: 'needs_you', idle: 'done' })[t.summary.status] || t.summary.status
 const since = t => t.summary.since || t.started_at
 
-// groups are what the overview shows: threads that wait for the user, the longest wait first;
-// those that work, by start; those that are done, the newest first.
-export const groups = computed(() => {
-  const all = [...threads.value.values()].filter(t => t.agent !== 'mailbox')
-  const of = n => all.filter(t => rank[statusOf(t)] === n)
+// isCounted reports whether a thread is one of those that the server counts: not those of
+// mailboxes, and child threads only if they need somebody.
+export const isCounted = t => t.agent !== 'mailbox' && (!t.level || statusOf(t) === 'needs_you')
+
+// grouped are the threads that pass, by status: those that need the user, the longest wait
+// first; those that work, by start; the others, the newest first.
+export function grouped(passes) {
+  const groups = { needs_you: [], working: [], failed: [], done: [], closed: [] }
+  for (const t of threads.value.values()) if (passes(t)) groups[statusOf(t)]?.push(t)
   const old = (a, b) => since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : a.latest_seq - b.latest_seq
-  return {
-    waiting: of(0).sort(old),
-    working: of(1).sort(old),
-    done: of(2).sort((a, b) => old(b, a)),
-    closed: of(3).sort((a, b) => old(b, a)),
+  for (const [status, rows] of Object.entries(groups)) rows.sort(status === 'needs_you' || status === 'working' ? old : (a, b) => old(b, a))
+  return groups
+}
+
+export const groups = computed(() => grouped(isCounted))
+
+// sums are how many threads there are by status, and since when the one that has waited longest
+// waits. Where all rows of a status are kept they are counted here, so that what is listed is
+// what is counted. at_least has the statuses of which there may be more.
+export const sums = computed(() => {
+  const g = groups.value, c = counts.value
+  const rows = { waiting_since: g.needs_you[0] && since(g.needs_you[0]), at_least: {} }
+  for (const [status, list] of Object.entries(g)) {
+    const counted = c && !(whole.value && wanted.includes(status))
+    rows[status] = counted ? c[status] : list.length
+    rows.at_least[status] = Boolean(counted && c.at_least)
   }
+  return c && !whole.value ? { ...rows, waiting_since: c.waiting_since } : rows
 })
 
 export const mailboxes = computed(() => [...threads.value.values()].filter(t => t.agent === 'mailbox' && t.state !== 'closed'))
+
+// keep are the ids of rows that are not removed, however old they are: what a search has found.
+const keep = new Set()
 
 function take(rows) {
   const all = new Map(threads.value)
   // Answers may arrive out of order.
   for (const t of rows) if (t.summary && !(all.get(t.thread_id)?.latest_seq > t.latest_seq)) all.set(t.thread_id, t)
-  if (all.size > maxKept) {
-    const resting = [...all.values()].filter(t => rank[statusOf(t)] > 1).sort((a, b) => a.updated_seq - b.updated_seq)
-    for (const t of resting.slice(0, all.size - maxKept)) all.delete(t.thread_id)
+  const over = all.size - maxKept
+  if (over > 0) {
+    const hasFailed = t => Number(statusOf(t) === 'failed')
+    const resting = [...all.values()].filter(t => !keep.has(t.thread_id) && (hasFailed(t) || rest.includes(statusOf(t))))
+    resting.sort((a, b) => hasFailed(a) - hasFailed(b) || a.updated_seq - b.updated_seq)
+    for (const t of resting.slice(0, over)) {
+      all.delete(t.thread_id)
+      if (hasFailed(t)) whole.value = false
+    }
   }
   threads.value = all
 }
 
 const summaries = params => call('thread/list', { view: 'summary', ...params })
 
-// load reads the newest threads, and all that wait or work. It returns the seq after which
-// events say what has changed.
+// load reads all threads that need the user, work or have failed, and the newest others. Of a
+// server that does not count it reads the newest only.
 export async function load() {
   try {
-    const first = await summaries({ order: 'desc', limit: pageSize })
+    const first = await newest()
     threads.value = new Map()
     take(first.threads)
     next.value = first.next_cursor || ''
+    counts.value = first.counts || null
+    whole.value = searches.value && await readWanted()
     loaded.value = true
     failed.value = null
-    if (first.next_cursor) await loadOldOnes()
-    return first.latest_seq
   } catch (error) {
     failed.value = error
     throw error
   }
 }
 
-// loadOldOnes reads the threads that wait or work and are not among the newest.
-async function loadOldOnes() {
-  const [pending, active] = await Promise.all([
-    call('item/list', { status: 'pending', limit: 500 }),
-    call('turn/list', { state: 'active', limit: 500 }),
-  ])
-  const ids = [...pending.items, ...active.turns].map(row => row.thread_id)
-  await readAgain([...new Set(ids)].filter(id => !threads.value.has(id)))
+async function newest() {
+  const page = { order: 'desc', limit: pageSize }
+  try {
+    const first = await summaries({ ...page, status: rest, counts: true })
+    if (first.counts) return first
+  } catch (error) {
+    if (error.kind !== 'invalid_params') throw error
+  }
+  return summaries(page)
+}
+
+// readWanted reads all wanted threads, those that need the user first if there are many. It
+// reports whether all are kept.
+async function readWanted() {
+  const first = await summaries({ status: wanted, order: 'desc', limit: pageSize })
+  take(first.threads)
+  if (!first.next_cursor) return true
+  let left = maxKept
+  for (const status of wanted) {
+    for (let cursor; ;) {
+      const page = await summaries({ status: [status], order: 'desc', limit: pageSize, cursor })
+      take(page.threads)
+      left -= page.threads.length
+      cursor = page.next_cursor
+      if (!cursor) break
+      if (left <= 0) return false
+    }
+  }
+  return left >= 0
 }
 
 async function readAgain(ids) {
@@ -87,10 +142,28 @@ async function readAgain(ids) {
   }
 }
 
+// readSight reads these rows again, and the counts.
+export async function readSight(ids) {
+  if (!ids.length && !searches.value) return
+  const page = await summaries({ thread_ids: ids.length ? ids : undefined, limit: ids.length || 1, counts: searches.value || undefined })
+  take(page.threads)
+  counts.value = page.counts || null
+}
+
 export async function loadMore() {
-  const page = await summaries({ order: 'desc', limit: pageSize, cursor: next.value })
+  const page = await summaries({ order: 'desc', limit: pageSize, cursor: next.value, status: searches.value ? rest : undefined })
   take(page.threads)
   next.value = page.next_cursor || ''
+}
+
+// search reads a page of the threads that a text finds, the newest first; their rows are
+// kept until another search begins. It returns the cursor of the next page, '' if there is none.
+export async function search(text, cursor) {
+  const page = await summaries({ text, order: 'desc', limit: pageSize, cursor: cursor || undefined })
+  if (!cursor) keep.clear()
+  for (const t of page.threads) if (keep.size < maxKept / 2) keep.add(t.thread_id)
+  take(page.threads)
+  return page.next_cursor || ''
 }
 
 const again = refresher(ids => readAgain([...ids]))
@@ -119,35 +192,3 @@ export async function seen(id, seq) {
 
 // unseen reports whether a thread has events after the seq that the user has looked at.
 export const unseen = t => t.summary.status !== 'closed' && t.latest_seq > t.summary.seen_seq && t.summary.seen_seq > 0
-
-const closing = signal(new Map())
-const undoTime = 5000
-
-// close closes a thread after undoTime, in which the user can undo it.
-export function close(id) {
-  if (!isClosing(id)) closing.value = new Map(closing.value).set(id, setTimeout(closeNow, undoTime, id))
-}
-
-async function closeNow(id) {
-  undoClose(id)
-  try {
-    await change('thread/close', { thread_id: id }, { keepalive: true })
-  } catch (error) {
-    failed.value = error
-  }
-}
-
-export function undoClose(id) {
-  const left = new Map(closing.value)
-  clearTimeout(left.get(id))
-  left.delete(id)
-  closing.value = left
-}
-
-export const isClosing = id => closing.value.has(id)
-
-// Who leaves the page can take nothing back there. A phone may never run the page again once
-// it is hidden, and says nothing when it ends it.
-const closeAll = () => { for (const id of closing.value.keys()) closeNow(id) }
-addEventListener('pagehide', closeAll)
-document.addEventListener('visibilitychange', () => { if (document.hidden) closeAll() })

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/nearest"
+)
+
+// explainFlag says in words what is wrong with a flag of a command line. Another error is
+// returned as it is.
+func explainFlag(cmd *cobra.Command, args []string, err error) error {
+	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
+	invalid, isInvalid := errors.AsType[*pflag.InvalidValueError](err)
+	empty, isEmpty := errors.AsType[*pflag.ValueRequiredError](err)
+	syntax, isSyntax := errors.AsType[*pflag.InvalidSyntaxError](err)
+	switch {
+	case isUnknown:
+		return unknownFlag(cmd, args, unknown)
+	case isInvalid:
+		return usagef("--%s: %s", invalid.GetFlag().Name, wrongValue(invalid))
+	case isEmpty:
+		return usagef("--%s: give a value behind it", empty.GetFlag().Name)
+	case isSyntax:
+		return usagef("%q is no flag", timeline.OneLine(syntax.GetSpecifiedFlag()))
+	}
+	return err
+}
+
+// unknownFlag says that a command has no such flag, and what may be meant.
+func unknownFlag(cmd *cobra.Command, args []string, e *pflag.NotExistError) error {
+	name, flag := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
+	if letters := e.GetSpecifiedShortnames(); letters != "" {
+		if flag = "-" + name; cmd.Flags().Lookup(letters) != nil {
+			return usagef("there is no flag %s in %s; did you mean --%s?", timeline.OneLine(flag), cmd.CommandPath(), letters)
+		}
+	}
+	what := fmt.Sprintf("there is no flag %s in %s", timeline.OneLine(flag), cmd.CommandPath())
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	if word := strings.ToUpper(name); len(name) > 1 && slices.Contains(strings.FieldsFunc(takes, func(r rune) bool { return r < 'A' || r > 'Z' }), word) {
+		return usagef("%s; give the %s without it: %s %s", what, word, cmd.CommandPath(), inShell(valueOf(args, "--"+name), word))
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if is := nearest.Of(name, known); is != "" && len(name) > 1 {
+		return usagef("%s; did you mean --%s?", what, is)
+	}
+	return usagef("%s", what)
+}
+
+// valueOf is the value of a flag on a command line; "" if it has none.
+func valueOf(args []string, flag string) string {
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
+			return value
+		}
+		if arg == flag && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// inShell is a word as it is typed, or what it stands for if there is none.
+func inShell(word, otherwise string) string {
+	switch {
+	case word == "":
+		return otherwise
+	case strings.ContainsAny(word, " \t\n\"'\\$`*?&;|<>()"):
+		return inQuotes(word)
+	}
+	return timeline.OneLine(word)
+}
+
+// wrongValue says what a flag takes. The flags of settings say it themselves.
+func wrongValue(e *pflag.InvalidValueError) string {
+	not := inQuotes(e.GetValue())
+	if _, ok := errors.AsType[*strconv.NumError](e); ok && errors.Is(e, strconv.ErrRange) {
+		return not + " is too large"
+	}
+	switch e.GetFlag().Value.Type() {
+	case "int", "int64", "uint", "uint64":
+		return "give a whole number, not " + not
+	case "float64":
+		return "give a number, not " + not
+	case "duration":
+		return "give a duration such as 90s, 10m or 1h30m, not " + not
+	case "bool":
+		return "give true or false, not " + not
+	case "stringSlice":
+		return "give words with commas between them, not " + not
+	}
+	return errors.Unwrap(e).Error()
+}

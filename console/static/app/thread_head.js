@@ -1,0 +1,84 @@
+// The head of a thread's page: what the thread is, what can be done with it, and its children.
+import { html, useRef, useState } from './html.js'
+import { change, may } from './session.js'
+import { thread as rowOf } from './threads.js'
+import { close, isClosing, undoClose } from './closing.js'
+import { Ask, Changed, Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
+import { looks } from './overview.js'
+import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
+import { to } from './router.js'
+
+export function Head({ t, loader, asText, setAsText }) {
+  loader.version.value // the turns
+  const s = rowOf(t.thread_id)?.summary
+  const turn = loader.timeline?.active()
+  const last = loader.timeline?.newestEnded()
+  const title = oneLine(s?.title || t.title || '') || 'Untitled'
+  const closed = t.state === 'closed' || t.state === 'closing'
+  return html`<header class="head">
+    <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
+    <h1 title=${title}>${title}</h1>
+    <p class="facts">
+      ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
+      <span>${clean(t.agent)}</span>
+      ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
+      ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
+      ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
+      ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
+      ${t.state === 'paused' && html`<span>paused</span>`}
+      ${may('work') && !closed && html`<${Rename} t=${t} />`}
+      <a href=${to('inbox', t.thread_id)}>Inbox${rowOf(t.thread_id)?.inbox?.unacked ? ` (${rowOf(t.thread_id).inbox.unacked})` : ''}</a>
+    </p>
+    <${Tools} id=${t.thread_id} turn=${turn} last=${last} closed=${closed}>
+      <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Timeline' : 'Show all as text'}</button>
+      <span class="wide-only"><${Copy} text=${t.thread_id}>Copy id<//></span>
+    <//>
+    <${Children} loader=${loader} turn=${turn} />
+  </header>`
+}
+
+// Rename gives the thread a name that its agent does not change; an empty one gives it back.
+const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" label="Rename" value=${t.title_by ? oneLine(t.title) : ''} needed=${false} longest="200"
+  hint=${t.title_by ? 'Empty: the agent names it again' : 'A name that the agent does not change'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
+
+// Tools are what can be done with a thread. Close, Interrupt and Retry have places that nothing
+// else takes; one that cannot be used now is not seen. What they ask or answer is below them.
+function Tools({ id, turn, last, closed, children }) {
+  const at = useRef(null)
+  const interrupt = useAct(), retry = useAct()
+  const [sure, setSure] = useState(null) // the turn that Close was asked to interrupt
+  const closing = isClosing(id)
+  const running = !closed && turn
+  const again = !closed && !turn && last && last.state !== 'completed' && !last.continued_by && last
+  const settled = useSettled([running?.turn_id, again?.turn_id, closed, closing].join(), { at })
+  const asking = running && sure === turn.turn_id && !closing
+  if (!may('work')) return html`<p class="tools"><span class="views">${children}</span></p>`
+  const slot = (name, usable, run, kind = '') => html`<button type="button" class=${'slot ' + kind} data-empty=${!usable || undefined} disabled=${!usable || !settled || run.busy} onClick=${run.press}>${name}</button>`
+  const asks = ({ busy, act }, method, what) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id })) })
+  return html`<p class="tools" ref=${at}>
+    ${slot('Close', !closed && !closing && !asking, { press: () => running ? setSure(turn.turn_id) : close(id) })}
+    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running), 'danger')}
+    ${slot('Retry', again, asks(retry, 'turn/retry', again))}
+    <span class="views">${children}</span></p>
+    ${asking && html`<${Sure} id=${id} done=${() => setSure(null)} />`}
+    ${closing && html`<p class="tools" role="status">closing … <button type="button" onClick=${() => undoClose(id)}>Undo</button></p>`}
+    <${Failure} error=${interrupt.error || retry.error} />`
+}
+
+// Closing a thread whose turn runs needs a confirmation, because it interrupts the turn.
+function Sure({ id, done }) {
+  const at = useRef(null)
+  const settled = useSettled(id, { at })
+  return html`<p class="tools" role="group" aria-label="Close the thread?" ref=${at}>The agent is still working.
+    <button type="button" class="danger" disabled=${!settled} onClick=${() => { done(); close(id) }}>Interrupt and close</button>
+    <button type="button" onClick=${done}>Keep</button></p>`
+}
+
+function Children({ loader, turn }) {
+  const rows = loader.children.value
+  if (!rows.length) return null
+  const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
+  return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
+    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
+      <span class="quiet">${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + cut(oneLine(c.stop_reason), 120) : ''}</span></li>`)}</ul></details>`
+}

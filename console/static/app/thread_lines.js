@@ -1,0 +1,93 @@
+// The timeline of a thread.
+import { html, useEffect, useLayoutEffect, useMemo, useRef } from './html.js'
+import { Row } from './items.js'
+import { Since } from './parts.js'
+import { clean, cut, oneLine, plural } from './text.js'
+
+// byHand is how long after a wheel, a touch, a key or a pointer a scroll is the user's.
+const byHand = 1000
+
+// Lines is the timeline. It follows the end until the user scrolls up, whatever else changes
+// its size or its place, and keeps its position when older entries are added.
+export function Lines({ loader }) {
+  const box = useRef(null)
+  const place = useRef(null)
+  const hand = useRef({ at: -byHand, top: 0 }) // when the user did something here, and how far it was scrolled
+  loader.version.value
+  const t = loader.timeline
+  const entries = t?.entries || []
+  const newest = useMemo(() => {
+    const plans = new Map()
+    for (const e of entries) if (e.item?.type === 'plan') plans.set(e.turn, e.key)
+    return plans
+  }, [loader.version.value])
+
+  // Remember the first visible row before the rows change, and put it back there afterwards.
+  const first = entries[0]?.key
+  if (box.current && t && !t.follows) {
+    const el = topRow(box.current)
+    place.current = el && { key: el.id, top: el.getBoundingClientRect().top }
+  }
+  useLayoutEffect(() => {
+    const el = box.current
+    if (!el || !t) return
+    if (t.follows) el.scrollTop = el.scrollHeight
+    else if (place.current) {
+      const row = document.getElementById(place.current.key)
+      if (row) el.scrollTop += row.getBoundingClientRect().top - place.current.top
+    }
+  })
+
+  // A question, or the keyboard of a phone, makes the timeline smaller.
+  useEffect(() => {
+    const sizes = new ResizeObserver(([{ target }]) => { if (loader.timeline?.follows) target.scrollTop = target.scrollHeight })
+    sizes.observe(box.current)
+    return () => sizes.disconnect()
+  }, [loader])
+
+  const touched = e => { hand.current.at = e.timeStamp }
+  function scrolled(event) {
+    const el = box.current
+    if (!t) return
+    const left = el.scrollHeight - el.scrollTop - el.clientHeight
+    const leaves = el.scrollTop < hand.current.top && event.timeStamp - hand.current.at < byHand
+    hand.current.top = el.scrollTop
+    const follows = !t.newer && (leaves ? left < 4 : t.follows || left < 40)
+    if (t.follows !== follows) {
+      t.follows = follows
+      loader.version.value++
+    }
+    if (el.scrollTop < 300) loader.older()
+    else if (el.scrollHeight - el.scrollTop - el.clientHeight < 300 && t.newer) loader.newer()
+  }
+  const turn = t?.active()
+  return html`<div class="lines" ref=${box} tabindex="0" role="region" aria-label="Timeline" onScroll=${scrolled}
+    onWheel=${touched} onTouchStart=${touched} onTouchMove=${touched} onKeyDown=${touched} onPointerDown=${touched} onPointerMove=${e => { if (e.buttons) touched(e) }}>
+    ${t?.older && html`<p class="quiet edge"><button type="button" class="small" onClick=${() => loader.older()}>${loader.busy.value === 'older' ? 'reading …' : 'Show older'}</button></p>`}
+    ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
+    ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
+    ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button></p>`
+      : turn && html`<p class="progress" data-state=${turn.state}><span class="pulse" aria-hidden="true"></span> ${progress(turn)}</p>`}
+    ${t && !t.follows && html`<p class="jump"><button type="button" onClick=${() => {
+      t.follows = true
+      t.newer ? loader.end() : loader.version.value++
+    }}>↓ Follow the end</button></p>`}
+  </div>`
+}
+
+// stepOf is the step of an entry, '' if it is in none. An entry of another turn is in none.
+const stepOf = (e, turn) => e?.item && (turn === undefined || e.turn === turn) ? e.item.step || '' : ''
+
+// topRow is the first row that is visible.
+function topRow(box) {
+  const top = box.getBoundingClientRect().top
+  for (const el of box.querySelectorAll('.row')) if (el.getBoundingClientRect().bottom > top) return el
+  return null
+}
+
+function progress(t) {
+  if (t.state === 'queued') return 'The turn waits in the queue.'
+  if (t.retry_at) return html`The next attempt begins at ${new Date(t.retry_at).toLocaleTimeString()}.`
+  const what = { starting: 'starting', waiting: t.waits_for?.length ? `waiting for ${plural(t.waits_for.length, 'child turn')}` : 'waiting for an answer', interrupting: 'interrupting' }[t.progress] || 'working'
+  return html`${what}${t.progress_message ? ': ' + cut(oneLine(t.progress_message), 200) : ''}${t.attempt > 1 ? ` (attempt ${t.attempt})` : ''} <span class="quiet"><${Since} at=${t.started_at || t.queued_at} /></span>`
+}

@@ -1,0 +1,86 @@
+// Package nearest finds the word that may be meant by one that is not known, for errors
+// that refuse a word. It holds no state.
+package nearest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of what is compared: a longer word is none of ours.
+const (
+	maxLength   = 64
+	leastPrefix = 3 // letters after which a beginning is enough
+)
+
+// Of returns the candidate that a word may have meant: the only one that begins with it,
+// or else the first of those with the fewest typing errors (a letter too many, too few,
+// changed, or two in the wrong order), which are at most a third of its letters. "" = none.
+// The case of letters does not matter.
+func Of(word string, candidates []string) string {
+	word = strings.ToLower(word)
+	if word == "" || len(word) > maxLength {
+		return ""
+	}
+	begins := slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return !strings.HasPrefix(strings.ToLower(c), word) })
+	if len(begins) == 1 && len(word) >= leastPrefix {
+		return begins[0]
+	}
+	best, fewest := "", len(word)/3+1
+	for _, candidate := range candidates {
+		if len(candidate) > maxLength {
+			continue
+		}
+		if n := errorsIn(word, strings.ToLower(candidate)); n < fewest {
+			best, fewest = candidate, n
+		}
+	}
+	return best
+}
+
+// Hint is what an error says behind a word that it refuses: "; did you mean list?". It is
+// "" if no candidate is near.
+func Hint(word string, candidates []string) string {
+	if is := Of(word, candidates); is != "" {
+		return "; did you mean " + is + "?"
+	}
+	return ""
+}
+
+// NoneOf says that a word is none of those that are possible, and which of several may be
+// meant.
+func NoneOf[T ~string](word T, known []T) string {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("%.64q is not %s", string(word), names[0])
+	}
+	return fmt.Sprintf("%.64q is none of %s", string(word), strings.Join(names, ", ")) + Hint(string(word), names)
+}
+
+// errorsIn is how many typing errors lead from one text to the other, in bytes: the
+// distance of Damerau and Levenshtein, in which no part is edited twice.
+func errorsIn(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
