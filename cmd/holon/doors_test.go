@@ -162,7 +162,7 @@ func TestNoCommandPrintsAWholeIDWhereANameDoes(t *testing.T) {
 		switch i {
 		case 0:
 			ending = regexp.MustCompile(`holon attach (\S+)`).FindStringSubmatch(r.err)[1]
-			contains(t, s.want("turns", ending), "waiting")
+			eventually(t, "the turn asks", func() bool { return strings.Contains(s.want("turns", ending), "waiting") })
 		case 1:
 			contains(t, r.err, `holon attach "fix the tests"`)
 		}
