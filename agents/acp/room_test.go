@@ -72,7 +72,7 @@ func TestTheOldestIdleProcessOfAnyAgentGoes(t *testing.T) {
 		r.want(t, "a c b s")
 		time.Sleep(40*time.Second - 1)
 		r.want(t, "a c b s")
-		time.Sleep(1) // b is idle for a minute: three of four places are more than half
+		time.Sleep(1 * time.Nanosecond) // b is idle for a minute: three of four places are more than half
 		r.want(t, "a c s")
 		time.Sleep(10 * time.Second)
 		r.want(t, "a c") // half: the rest stays as long as always
