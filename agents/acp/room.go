@@ -126,16 +126,20 @@ func (r *Room) mayStart(w *waiter) bool {
 	return true
 }
 
-// wakeNext has the first in line that may have a place look for it. It is called whenever a
-// place may have come free. The lock is held.
+// wakeNext has the first in line that may have a place look for it, and those before it
+// whose agent may not try again yet: they wait for that moment themselves, and nobody wakes
+// them then. It is called whenever a place may have come free. The lock is held.
 func (r *Room) wakeNext() {
 	if len(r.line) == 0 {
 		return
 	}
 	t := r.taken(true)
 	for _, w := range r.line {
-		if w.p.mayTry() && !t.full(w.p) && !t.over() {
-			w.wake()
+		if t.full(w.p) || t.over() {
+			continue
+		}
+		w.wake()
+		if w.p.mayTry() {
 			return
 		}
 	}

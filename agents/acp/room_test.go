@@ -192,6 +192,38 @@ func TestAPlaceIsForTheFirstWhoCanUseIt(t *testing.T) {
 	})
 }
 
+// A process that could not start leaves its place to those in line. An agent that may not
+// try again yet has them wait for that moment, and keeps no other agent from the place.
+func TestWhoWaitsBehindAFailedStartTriesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, agent := within(1)
+		fails, other := agent(true, time.Hour), agent(true, time.Hour)
+		a := fails.runs("a")
+		line := []*waiter{newWaiter(fails), newWaiter(other)}
+		for _, w := range line {
+			if pr, wait, _, _ := w.p.choose("new", w); pr != nil || wait != 0 {
+				t.Fatal("it has a place")
+			}
+		}
+		fails.gone(a, errGone)
+		for i, w := range line {
+			select {
+			case <-w.woken:
+			default:
+				t.Errorf("waiter %d is not woken", i)
+			}
+		}
+		if pr, wait, _, _ := fails.choose("new", line[0]); pr != nil || wait <= 0 {
+			t.Errorf("it waits %v for the next try", wait)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.mayStart(line[1]) {
+			t.Error("the place is kept for an agent that may not try")
+		}
+	})
+}
+
 // What waits for a place is told when only a person can make one.
 func TestWhoWaitsIsToldThatAPersonIsWaitedFor(t *testing.T) {
 	r := bad(t, "", in(NewRoom(1)), apart(0))
