@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -257,7 +257,7 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 
 // Check checks what needs no thread. The error is an *InvalidError.
 func (c RenameThread) Check() error {
-	if c.Title != "" && strings.TrimSpace(c.Title) == "" {
+	if c.Title != "" && sanitize.Line(c.Title, MaxSummaryTitle) == "" {
 		return Invalid("title", ReasonInvalid, "is blank; an empty one gives the title back to the agent")
 	}
 	return CheckText("title", c.Title)
