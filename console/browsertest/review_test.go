@@ -25,9 +25,7 @@ func TestWaitingAnswersReviews(t *testing.T) {
 		p := open(t, s, f, "#/waiting")
 		p.sees("section[aria-label^='Review']", "All tests pass.")
 		p.sees("section[aria-label^='Question']", "May I go on")
-		if got := read[[]string](p, "[...document.querySelectorAll('section .facts a')].map(a => a.innerText)"); fmt.Sprint(got) != "[The good one The one that asks The poor one The bad one]" {
-			t.Errorf("they wait in the order %q", got)
-		}
+		p.until("[...document.querySelectorAll('section .facts a')].map(a => a.innerText).join() === 'The good one,The one that asks,The poor one,The bad one'") // the titles may come after the questions
 		p.noWiderThanTheScreen()
 		p.press("section[aria-label^='Review'] button", "Approve")
 		p.seesNot("section", "All tests pass.")
