@@ -23,9 +23,9 @@ func (h *Handlers) matching(text string) func(t *threads.Thread, title string) b
 				branch = git.Branch
 			}
 		}
-		all := strings.ToLower(strings.Join([]string{title, t.Agent, dir, branch, t.ThreadID}, "\n"))
+		all := strings.ToLower(strings.Join([]string{title, t.Agent, dir, branch}, "\n"))
 		for _, w := range words {
-			if !strings.Contains(all, w) {
+			if !strings.Contains(all, w) && !threads.IDHas(t.ThreadID, w) {
 				return false
 			}
 		}

@@ -53,6 +53,7 @@ func TestTextMatchesWhatASummaryShows(t *testing.T) {
 	closed := row
 	closed.State = threads.Closed
 	other := threads.Thread{ThreadID: "thread_8", Agent: "echo", Cwd: "/tmp/Other"}
+	made := threads.Thread{ThreadID: "thread_01a21cd5-2ff2-7e16-bf93-8f4618952026", Agent: "echo"}
 	for _, c := range []struct {
 		text string
 		t    threads.Thread
@@ -60,6 +61,7 @@ func TestTextMatchesWhatASummaryShows(t *testing.T) {
 	}{
 		{"tests", row, true}, {"TESTS fix", row, true}, {"fix paint", row, false}, {"7F3", row, true}, {"clau", row, true},
 		{"src/holon", row, true}, {"fix-login", row, true}, {"FIX-LOGIN", closed, false}, {"other", other, true}, {"login", other, false},
+		{"18952026", made, true}, {"tests 2026", made, true}, {"tests 20", made, false}, {"thread", made, false},
 		{"tests\nclaude", row, true}, {"é", row, false}, {"running", row, false},
 	} {
 		if got := h.matching(c.text)(&c.t, "Fix the Tests"); got != c.want {

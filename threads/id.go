@@ -11,3 +11,20 @@ func GeneratedID(id string) bool {
 	rest, ok := strings.CutPrefix(id, "thread_")
 	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
 }
+
+// leastOfAnID is how many characters of a generated id stand for it in a text that somebody
+// looks for: fewer are in the ids of most threads.
+const leastOfAnID = 4
+
+// IDHas reports whether a word in lower case that somebody looks for is of an id: a part of
+// an id that a client has chosen, but of a generated one its beginning or its end, with or
+// without the prefix. The digits of "part 12" are in every second id.
+func IDHas(id, word string) bool {
+	id = strings.ToLower(id)
+	if !GeneratedID(id) {
+		return strings.Contains(id, word)
+	}
+	word, prefixed := strings.CutPrefix(word, "thread_")
+	id = strings.TrimPrefix(id, "thread_")
+	return len(word) >= leastOfAnID && (strings.HasPrefix(id, word) || !prefixed && strings.HasSuffix(id, word))
+}

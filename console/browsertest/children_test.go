@@ -13,6 +13,7 @@ func TestChildren(t *testing.T) {
 		s.until(turn, "waiting")
 		s.turn(child, "/ask Which way\n/say found it", object{"parent": object{"thread_id": parent, "turn_id": turn}, "title": "look for it"})
 		p.sees("details.children summary", "1 child turn, 1 at work")
+		p.sees("details.children li:has([data-state=waiting])", "asks you")
 		p.press("section.question button", "Allow")
 		p.sees(".progress", "waiting for 1 child turn")
 		p.press("details.children a", "look for it")

@@ -145,3 +145,33 @@ func TestAllowIsInSightAt360(t *testing.T) {
 		}
 	}, form{"small phone", 360, 740, false, true})
 }
+
+// Answers that can be pressed are never over the question, wherever the page is scrolled to.
+func TestNoAnswerCoversItsQuestion(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		s := serve(t, "")
+		for i := range 6 {
+			s.until(s.turn(s.thread("echo", nil), fmt.Sprintf("/ask May I do the %dth thing", i), nil), "waiting")
+		}
+		p := open(t, s, f, "#/waiting")
+		p.sees("section.question", "May I do the 5th thing")
+		p.until("!document.querySelector('section.question[data-dead]')")
+		covered := read[[]string](p, `(async () => {
+			const found = new Set()
+			for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 4) {
+				scrollTo({ top: y, behavior: 'instant' })
+				await new Promise(requestAnimationFrame)
+				for (const q of document.querySelectorAll('section.question')) {
+					const under = el => { const b = el.getClientRects()[0], x = b.left + b.width / 2, y = b.top + b.height / 2; return document.elementFromPoint(x, y) }
+					const [asked, button] = [q.querySelector('.asked strong'), q.querySelector('.options button')]
+					if (!button.contains(under(button) || null)) continue
+					if (under(asked)?.closest('.options')) found.add(asked.textContent + ' at ' + y)
+				}
+			}
+			return [...found]
+		})()`)
+		if len(covered) > 0 {
+			t.Errorf("answers cover what they are to: %q", covered)
+		}
+	}, form{"small phone", 360, 740, false, true}, form{"desktop", 1280, 800, false, false})
+}

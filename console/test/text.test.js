@@ -2,7 +2,7 @@
 import './browser.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clean, literal, oneLine, cut, span } from '../app/text.js'
+import { clean, literal, oneLine, cut, idHas, span } from '../app/text.js'
 import { compare } from '../app/question.js'
 
 test('writing of all languages stays as it is', () => {
@@ -50,4 +50,12 @@ test('small words', () => {
   assert.equal(oneLine(' a\n\u2028 b\u001b[1m '), 'a b')
   assert.equal(cut('aa😀bb', 4), 'aa…')
   assert.equal(span(-5000), '0 s') // the clocks differ
+})
+
+test('an id is found by its beginning or its end', () => {
+  const id = 'thread_01a21cd5-2ff2-7e16-bf93-8f4618952026'
+  for (const word of [id, 'thread_01a2', '01a2', '2026', '18952026']) assert.equal(idHas(id, word), true, word)
+  for (const word of ['026', 'thread', 'thread_', 'thread_2026', '7e16', '12']) assert.equal(idHas(id, word), false, word)
+  assert.equal(idHas('My-Inbox', 'box'), true)
+  assert.equal(idHas('My-Inbox', 'xi'), false)
 })

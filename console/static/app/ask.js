@@ -36,7 +36,8 @@ export function Question({ item, cwd, head, place = '' }) {
 
 // Panel shows what a person must decide, and answers to it, which answers({off, answer}) draws.
 // answer(send, allows) sends one, once; one that allows something is not sent before all lines
-// were shown. asked identifies what is asked, and what is around it.
+// were shown. asked identifies what is asked, and what is around it. The answers stay in sight,
+// but never over the first lines of what is asked.
 export function Panel({ id, kind, phrase, lines, url, since, asked, reading = false, head, answers, children }) {
   const [whole, setWhole] = useState(null) // what was asked when all of it was shown
   const hidden = whole === asked ? 0 : Math.max(0, lines.length - mostLines)
@@ -64,14 +65,16 @@ export function Panel({ id, kind, phrase, lines, url, since, asked, reading = fa
   const off = dead || sent || reading
   return html`<section class="question" id=${id} data-dead=${off || undefined} aria-label=${`${kind}: ${phrase}`}>
     ${head}
-    <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${phrase}</strong> <span class="quiet">for <${Since} at=${since} /></span></p>
-    <${About} lines=${hidden ? lines.slice(0, mostLines) : lines} url=${url} />
-    ${hidden > 0 && html`<p><span class="quiet">${more(hidden)}</span> <button type="button" class="small" onClick=${showAll}>Show all of it</button></p>`}
-    ${children}
-    ${held && html`<p class="quiet" role="status">All of it is shown now. Read it, then press again.</p>`}
-    ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
-    ${error && html`<p class="failure" role="alert">${says(error)}</p>`}
-    ${answers({ off, answer })}
+    <div class="decide">
+      <p class="asked"><span class="mark" data-state="waiting" aria-hidden="true">?</span> <strong>${phrase}</strong> <span class="quiet">for <${Since} at=${since} /></span></p>
+      <${About} lines=${hidden ? lines.slice(0, mostLines) : lines} url=${url} />
+      ${hidden > 0 && html`<p><span class="quiet">${more(hidden)}</span> <button type="button" class="small" onClick=${showAll}>Show all of it</button></p>`}
+      ${children}
+      ${held && html`<p class="quiet" role="status">All of it is shown now. Read it, then press again.</p>`}
+      ${sent && html`<p class="quiet" role="status">sending the answer …</p>`}
+      ${error && html`<p class="failure" role="alert">${says(error)}</p>`}
+      ${answers({ off, answer })}
+    </div>
   </section>`
 }
 

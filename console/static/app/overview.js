@@ -6,7 +6,7 @@ import { isClosing, undoClose } from './closing.js'
 import { NewThread } from './new_thread.js'
 import { Restarts } from './restarts.js'
 import { Act, Changed, Failure, Loading, Mark, Since, now } from './parts.js'
-import { clean, count, cut, money, oneLine, plural, shortPath, span } from './text.js'
+import { clean, count, cut, idHas, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // mostRows bounds what the page draws.
@@ -15,7 +15,7 @@ const mostRows = 200
 const typing = 300
 
 // passes reports whether a thread has all words, as the server's search does.
-const passes = words => t => t.agent !== 'mailbox' && words.every(w => [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, t.thread_id].some(s => s?.toLowerCase().includes(w)))
+const passes = words => t => t.agent !== 'mailbox' && words.every(w => [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch].some(s => s?.toLowerCase().includes(w)) || idHas(t.thread_id, w))
 
 // useSearch asks the server for what a text finds: {busy, next, error, more()}.
 function useSearch(text) {

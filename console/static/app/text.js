@@ -98,6 +98,16 @@ export function shortPath(path) {
 // shortId is the end of an id, which distinguishes it from others.
 export const shortId = id => id.slice(-8)
 
+// idHas reports whether a word in lower case that somebody looks for is of a thread's id, as the
+// server does: a part of an id that a client has chosen, but of a generated one its beginning
+// or its end, at least 4 characters.
+export function idHas(id, word) {
+  const [, made] = /^thread_([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(id) || []
+  if (!made) return id.toLowerCase().includes(word)
+  const part = word.startsWith('thread_') ? word.slice(7) : word
+  return part.length >= 4 && (made.startsWith(part) || part === word && made.endsWith(part))
+}
+
 // words says what an error means to a person, and what to do.
 export function words(error) {
   switch (error?.kind) {

@@ -78,7 +78,8 @@ function Children({ loader, turn }) {
   const rows = loader.children.value
   if (!rows.length) return null
   const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
+  const asks = c => c.state === 'active' && rowOf(c.thread_id)?.summary.status === 'waiting'
   return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
-    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
-      <span class="quiet">${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + cut(oneLine(c.stop_reason), 120) : ''}</span></li>`)}</ul></details>`
+    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
+      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + cut(oneLine(c.stop_reason), 120) : ''}</span></li>`)}</ul></details>`
 }

@@ -30,3 +30,17 @@ func TestAFilterThatIsKeptIsShown(t *testing.T) {
 		t.Errorf("after Esc the filter is shown:\n%s", got)
 	}
 }
+
+// The digits of a title are in the ids of other threads too, which are not meant.
+func TestAShortWordIsNotLookedForInIDs(t *testing.T) {
+	all := five()
+	all[0].ID, all[0].Summary.Title = "thread_01a21cd5-2ff2-7e16-bf93-8f4618952026", "part 11"
+	all[1].ID, all[1].Summary.Title = "thread_01a21cd5-2ff2-7e16-bf93-8f4618952027", "part 12"
+	m := loaded(all...)
+	for text, want := range map[string]string{"part 12": all[1].ID, "18952026": all[0].ID} {
+		m.setFilter(text)
+		if len(m.list.rows) != 1 || m.list.rows[0].ID != want {
+			t.Errorf("%q finds %d threads, want %s", text, len(m.list.rows), want)
+		}
+	}
+}

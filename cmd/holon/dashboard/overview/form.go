@@ -141,6 +141,8 @@ func (f *form) paste(msg tea.PasteMsg) []screen.Action {
 	msg.Content = strings.ReplaceAll(strings.ReplaceAll(msg.Content, "\r\n", "\n"), "\r", "\n")
 	prompt := f.prompt.Value() + msg.Content
 	switch {
+	case f.sent:
+		return say(startingNow)
 	case f.field == fieldDirectory && strings.ContainsRune(msg.Content, utf8.RuneError): // also a byte that is not UTF-8
 		return say(notUTF8)
 	case f.field == fieldDirectory && !fits(f.cwd, msg.Content):
@@ -178,6 +180,9 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 		}
 		return f.send()
 	}
+	if f.sent {
+		return say(startingNow)
+	}
 	if f.field == fieldPrompt && key.Text != "" && f.prompt.Length() >= conversation.MaxTyped {
 		return say("The text is as long as it can be here.")
 	}
@@ -197,6 +202,9 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 	f.propose()
 	return nil
 }
+
+// startingNow is said of a key for a form that is sent: what it changed would go with the form.
+const startingNow = "One moment: the thread is being started. The key did nothing."
 
 // send starts the thread. The form stays until the server has answered.
 func (f *form) send() []screen.Action {

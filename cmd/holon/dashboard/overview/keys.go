@@ -87,10 +87,23 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		m.turned = time.Time{} // now the person has chosen
 		return nil
 	}
-	if now.Sub(m.turned) < deadFor && (key.Text != "" || key.String() == "enter") {
+	if now.Sub(m.turned) < deadFor && wasMeant(m.turnedFrom, key) {
 		return say(justTurned)
 	}
 	return m.command(now, key)
+}
+
+// wasMeant reports whether a key may have been meant for what keys acted on before, as
+// actsOn says. A key that means the same as before is not dropped: least of all one that
+// opens a line to type in, since the rest of the text would be commands.
+func wasMeant(from string, key tea.KeyPressMsg) bool {
+	switch key.String() {
+	case "/", "?", "q", "w", "c", "v", "u", "R", "D":
+		return false
+	case "n":
+		return from == theQuestion // it rejects there
+	}
+	return key.Text != "" || key.String() == "enter"
 }
 
 // justTurned is said of a key that was meant for what was there until just now.

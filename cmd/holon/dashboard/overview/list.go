@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/seed82539d15/holon/threads"
 )
 
 // list holds the threads and the order in which they are shown.
@@ -135,12 +137,12 @@ func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
 		return t.shown()
 	}
-	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
+	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.Summary.Status)
 	if t.Summary.Git != nil {
 		text += "\n" + strings.ToLower(t.Summary.Git.Branch)
 	}
 	for word := range strings.FieldsSeq(strings.ToLower(l.filter)) {
-		if !strings.Contains(text, word) {
+		if !strings.Contains(text, word) && !threads.IDHas(t.ID, word) {
 			return false
 		}
 	}

@@ -46,7 +46,10 @@ type Model struct {
 	offset int       // the first visible line of the list
 	frozen time.Time // the order of rows stays until then
 	stale  bool      // the order does not fit the threads
-	turned time.Time // when keys began to act on something else, although none was pressed
+	// turned is when keys began to act on something else, although none was pressed;
+	// turnedFrom is what they acted on before.
+	turned     time.Time
+	turnedFrom string
 
 	closing closing
 	today   Today
@@ -110,6 +113,7 @@ func (m *Model) Select(id string) {
 	}
 	m.list.selected = id
 	m.list.find()
+	m.turned = time.Time{} // the person has chosen
 }
 
 // Pending are the closes that were not sent yet. When the dashboard ends they
@@ -129,7 +133,7 @@ func (m *Model) Looked(id string, seq int64) {
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	actions := m.closing.due(now)
-	before := actsOn(m)
+	before, sent := actsOn(m), m.asked != nil && m.asked.sent
 	switch msg := msg.(type) {
 	case Listed:
 		actions = append(actions, m.listed(now, msg)...)
@@ -152,16 +156,19 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	}
 	actions = append(actions, findMore(m, now)...)
 	m.settle(now)
-	if turnedBy(msg) && before != "" && before != actsOn(m) {
-		m.turned = now
+	if turnedBy(msg) && !sent && before != "" && before != actsOn(m) {
+		m.turned, m.turnedFrom = now, before
 	}
 	return actions
 }
 
+// theQuestion is what keys act on while a question is in the panel. No thread has this id.
+const theQuestion = "\x00question"
+
 // actsOn is what keys act on: the question in the panel, else the selected thread.
 func actsOn(m *Model) string {
 	if m.asked != nil {
-		return "question"
+		return theQuestion
 	}
 	return m.list.selected
 }

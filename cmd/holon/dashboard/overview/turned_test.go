@@ -1,8 +1,11 @@
 package overview
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
@@ -58,4 +61,62 @@ func TestALateKeyDoesNothing(t *testing.T) {
 			t.Errorf("w gives %v", got)
 		}
 	})
+	t.Run("it was answered here, and is read again before the answer to that", func(t *testing.T) {
+		m := loaded(five()...)
+		read := asks(m, noon)[0]
+		text(m, noon.Add(deadFor), 80, 24)
+		if press(m, noon.Add(deadFor), "1"); !m.asked.sent {
+			t.Fatal("1 sends nothing")
+		}
+		m.Update(noon.Add(deadFor), screen.Done{Action: read, Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"completed","content":{"type":"permission_request","title":"x"}}}`)})
+		if m.asked != nil {
+			t.Fatal("the question stays")
+		}
+		if press(m, noon.Add(deadFor), "n"); m.form == nil {
+			t.Error("n opens no form")
+		}
+	})
+	// Else the text that follows would be commands.
+	t.Run("a key that opens a line", func(t *testing.T) {
+		for key, open := range map[string]func(m *Model) bool{
+			"/": func(m *Model) bool { return m.filter.open },
+			"n": func(m *Model) bool { return m.form != nil },
+		} {
+			m := loaded(five()...)
+			m.Update(noon, Listed{Threads: five()[1:], Whole: true})
+			for _, key := range []string{key, "x", "i"} {
+				press(m, late, key)
+			}
+			if !open(m) || len(m.closing) > 0 || m.sure != nil {
+				t.Errorf("%s opens nothing", key)
+			}
+		}
+	})
+	t.Run("the person has chosen the next that waits", func(t *testing.T) {
+		m := loaded(five()...)
+		m.Update(noon, Listed{Threads: five()[1:], Whole: true})
+		if got := press(m, late, "w"); !reflect.DeepEqual(got, []screen.Action{screen.Next{}}) {
+			t.Fatalf("w gives %v", got)
+		}
+		m.Select(five()[1].ID)
+		if got := press(m, late, "y"); reflect.DeepEqual(got, say(justTurned)) {
+			t.Error("a key after that is dead")
+		}
+	})
+}
+
+// What is typed into a form on its way would go with it: it is refused, and that is said.
+func TestAKeyForAFormThatIsSentIsNotLostWithoutASign(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "n")
+	press(m, noon, "a", "enter")
+	if !m.form.sent {
+		t.Fatal("nothing is sent")
+	}
+	if got := press(m, noon, "g"); !reflect.DeepEqual(got, say(startingNow)) || m.form.prompt.Value() != "a" {
+		t.Errorf("g gives %v, the prompt is %q", got, m.form.prompt.Value())
+	}
+	if got := m.Update(noon, tea.PasteMsg{Content: "more"}); !reflect.DeepEqual(got, say(startingNow)) || m.form.prompt.Value() != "a" {
+		t.Errorf("a paste gives %v, the prompt is %q", got, m.form.prompt.Value())
+	}
 }
