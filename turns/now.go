@@ -56,7 +56,7 @@ func (s *Summary) work(r Recent) string {
 	case now != "":
 		return now
 	case !r.Active:
-		return counted(s.Queued, "turn waits", "turns wait") + " in the queue"
+		return WaitsInQueue(s.Queued)
 	case r.Retry:
 		return "waits for its next attempt"
 	case r.Woken > 0:
@@ -64,6 +64,9 @@ func (s *Summary) work(r Recent) string {
 	}
 	return "has begun"
 }
+
+// WaitsInQueue is Now of a thread of which no turn is active, but n are queued.
+func WaitsInQueue(n int) string { return counted(n, "turn waits", "turns wait") + " in the queue" }
 
 func firstOf(texts ...string) string {
 	for _, t := range texts {

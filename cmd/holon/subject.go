@@ -136,7 +136,7 @@ func (s subject) does() string {
 	if s.turn.State != turns.Active {
 		return text
 	}
-	hand := atHand(s.summary)
+	hand := nowOf(s.summary)
 	if s.summary.TurnID != s.turn.TurnID || hand == "" {
 		hand = timeline.OneLine(s.turn.ProgressMessage)
 	}

@@ -18,8 +18,8 @@ import (
 // summaryListing lists threads with their summaries. Its filter must have viewSummary.
 var summaryListing = listing{
 	method: "thread/list", member: "threads", flex: 2, flexToo: 3,
-	head: []string{"THREAD", "STATUS", "TITLE", "DOING", "AGENT", "BRANCH", "LAST ACTIVITY"},
-	drop: []string{"AGENT", "LAST ACTIVITY", "BRANCH", "DOING"},
+	head: []string{"THREAD", "STATUS", "TITLE", "NOW", "AGENT", "BRANCH", "LAST ACTIVITY"},
+	drop: []string{"AGENT", "LAST ACTIVITY", "BRANCH", "NOW"},
 	none: `There are no threads here. Start one with: holon run "hello"`,
 	row: func(raw json.RawMessage) ([]string, error) {
 		t, err := readSummary(raw)
@@ -57,56 +57,30 @@ func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	return text
 }
 
-// doing says in a line what matters of a thread now: the question that waits for a
-// person, the tool that its agent is at, or why its last turn has failed; and what does
-// not start.
+// doing says in a line what a thread does now, as the server says it, and what its sentence
+// does not hold.
 func doing(t *api.ThreadView) string {
 	var parts []string
-	if hand := atHand(t.Summary); hand != "" {
-		parts = append(parts, hand)
+	now := nowOf(t.Summary)
+	if now != "" {
+		parts = append(parts, now)
 	}
 	if t.State == threads.Paused { // this is no status: the active turn continues
 		parts = append(parts, "paused")
 	}
-	if n := t.Summary.Queued; n > 0 && t.Summary.Status != turns.SummaryClosed {
+	if n := t.Summary.Queued; n > 0 && t.Summary.Status != turns.SummaryClosed && now != turns.WaitsInQueue(n) {
 		parts = append(parts, fmt.Sprintf("%d queued", n))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// atHand is what the agent waits for or is doing, or how its last turn ended.
-func atHand(s *api.ThreadSummary) string {
-	switch {
-	case len(s.Waiting) > 0:
-		text := timeline.OneLine(s.Waiting[0].Title)
-		if more := s.WaitingCount - 1; more > 0 {
-			text += fmt.Sprintf(" (and %s)", counted(more, "question", "questions"))
-		}
-		return text
-	case s.Reviews > 0:
-		return counted(s.Reviews, "result waits", "results wait") + " for a review"
-	case s.Status == turns.SummaryFailed && s.Error != nil:
-		return timeline.OneLine(s.Error.Message)
-	case s.Doing != nil:
-		return toolLine(s.Doing)
-	case s.Status == turns.SummaryIdle && s.Interrupted:
-		return "interrupted"
-	case s.Status == turns.SummaryIdle && s.StopReason != "":
-		return turns.EarlyStop(s.StopReason)
+// nowOf is what a thread does now. The server's sentence is about the oldest question.
+func nowOf(s *api.ThreadSummary) string {
+	text := timeline.OneLine(s.Text)
+	if more := s.WaitingCount - 1; more > 0 && text != "" {
+		text += fmt.Sprintf(" (and %s)", counted(more, "other", "others"))
 	}
-	return timeline.OneLine(s.Progress)
-}
-
-// toolLine is a tool and what it touches, once if one says the other.
-func toolLine(d *turns.Doing) string {
-	title, target := timeline.OneLine(d.Title), timeline.OneLine(d.Target)
-	switch {
-	case title == "" || strings.Contains(target, title):
-		return target
-	case target == "" || strings.Contains(title, target):
-		return title
-	}
-	return title + ": " + target
+	return text
 }
 
 // branch is a branch with the lines that differ from its last commit, "" if nothing is

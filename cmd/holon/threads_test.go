@@ -37,15 +37,15 @@ func TestThreadsShowStatusAndLastActivity(t *testing.T) {
 		return strings.Contains(s.want("threads"), "waiting") && strings.Contains(s.want("threads"), "interrupted")
 	})
 	want := strings.TrimSpace(`
-THREAD STATUS TITLE DOING AGENT BRANCH LAST ACTIVITY
+THREAD STATUS TITLE NOW AGENT BRANCH LAST ACTIVITY
 new idle TIME 日本語 work echo TIME ago
-done idle TIME /say done echo TIME ago
+done idle TIME /say done done echo TIME ago
 broken failed TIME /fail it broke it broke echo TIME ago
 asks waiting TIME /ask Delete it? Delete it? echo TIME ago
-works working TIME /sleep 600000 1 queued echo TIME ago
-stopped idle TIME /sleep 600000 interrupted echo TIME ago
-held idle TIME /say held paused echo TIME ago
-over closed TIME /say over echo TIME ago`)
+works working TIME /sleep 600000 has begun; 1 queued echo TIME ago
+stopped idle TIME /sleep 600000 interrupted: requested by a client echo TIME ago
+held idle TIME /say held held; paused echo TIME ago
+over closed TIME /say over over echo TIME ago`)
 	got := regexp.MustCompile(` +`).ReplaceAllString(anonymous(s.want("threads")), " ")
 	if strings.TrimSpace(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -91,26 +91,25 @@ func (s *server) requests() (n int) {
 }
 
 func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
-	const ask = `{"title":"Delete \u001b[31mit?"}`
 	for _, c := range []struct{ row, want string }{
-		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `],"waiting_count":1,"doing":{"title":"x"}}}`, "waiting||Delete it?||"},
-		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `,` + ask + `],"waiting_count":12}}`, "waiting||Delete it? (and 11 questions)||"},
-		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"queued":3}}`, "waiting||2 results wait for a review; paused; 3 queued||"},
-		{`{"state":"running","summary":{"status":"working","title":"a","queued":1}}`, "working|a|1 queued||"},
-		{`{"state":"running","summary":{"status":"working","doing":{"title":"Run the tests","target":"go test ./..."}}}`, "working||Run the tests: go test ./...||"},
-		{`{"state":"running","summary":{"status":"working","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},
-		{`{"state":"running","summary":{"status":"working","doing":{"title":"make","target":"make all"}}}`, "working||make all||"},
-		{`{"state":"running","summary":{"status":"failed","error":{"kind":"agent_failed","message":"it broke"}}}`, "failed||it broke||"},
-		{`{"state":"running","summary":{"status":"idle","interrupted":true,"progress":"thinking"}}`, "idle||interrupted||"},
-		{`{"state":"running","summary":{"status":"idle","stop_reason":"max_tokens"}}`, "idle||stopped early (max_tokens)||"},
-		{`{"state":"running","summary":{"status":"working","stop_reason":"max_tokens","progress":"thinking"}}`, "working||thinking||"},
-		{`{"state":"paused","summary":{"status":"idle","interrupted":true,"queued":2}}`, "idle||interrupted; paused; 2 queued||"},
-		{`{"state":"running","summary":{"status":"working","interrupted":true,"progress":"thinking"}}`, "working||thinking||"},
-		{`{"state":"closed","summary":{"status":"closed","interrupted":true}}`, "closed||||"},
+		{`{"state":"running","summary":{"status":"waiting","text":"Delete \u001b[31mit?","waiting_count":1,"doing":{"title":"x"}}}`, "waiting||Delete it?||"},
+		{`{"state":"running","summary":{"status":"waiting","text":"Delete it?","waiting_count":2}}`, "waiting||Delete it? (and 1 other)||"},
+		{`{"state":"running","summary":{"status":"waiting","text":"Delete it?","waiting_count":12}}`, "waiting||Delete it? (and 11 others)||"},
+		{`{"state":"running","summary":{"status":"waiting","text":"","waiting_count":12}}`, "waiting||||"},
+		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"text":"2 results wait for a review","queued":3}}`, "waiting||2 results wait for a review; paused; 3 queued||"},
+		{`{"state":"running","summary":{"status":"working","title":"a","text":"has begun","queued":1}}`, "working|a|has begun; 1 queued||"},
+		{`{"state":"running","summary":{"status":"working","text":"1 turn waits in the queue","queued":1}}`, "working||1 turn waits in the queue||"},
+		{`{"state":"paused","summary":{"status":"working","text":"12 turns wait in the queue","queued":12}}`, "working||12 turns wait in the queue; paused||"},
+		{`{"state":"running","summary":{"status":"working","text":"Read a.go","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},
+		{`{"state":"running","summary":{"status":"working","text":"thinking","progress":"thinking","stop_reason":"max_tokens","interrupted":true}}`, "working||thinking||"},
+		{`{"state":"running","summary":{"status":"failed","text":"it broke","error":{"kind":"agent_failed","message":"it broke"}}}`, "failed||it broke||"},
+		{`{"state":"running","summary":{"status":"idle","text":"interrupted: requested by a client; last: Half of it","interrupted":true,"reason":"requested by a client"}}`, "idle||interrupted: requested by a client; last: Half of it||"},
+		{`{"state":"running","summary":{"status":"idle","text":"stopped early (max_tokens); last: Half","stop_reason":"max_tokens"}}`, "idle||stopped early (max_tokens); last: Half||"},
+		{`{"state":"running","summary":{"status":"idle","text":"All tests pass."}}`, "idle||All tests pass.||"},
+		{`{"state":"closed","summary":{"status":"closed","text":"All tests pass.","queued":2}}`, "closed||All tests pass.||"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":12,"removed":3}}}`, "idle|||main +12 -3|"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":0,"removed":0}}}`, "idle|||main|"},
-		{`{"state":"closing","summary":{"status":"closed","queued":1,"doing":{"title":"make"}}}`, "closing||make||"},
-		{`{"state":"closed","summary":{"status":"closed","error":{"kind":"agent_failed","message":"it broke"}}}`, "closed||||"},
+		{`{"state":"closing","summary":{"status":"closed","queued":1,"text":"bye"}}`, "closing||bye||"},
 		{`{"state":"running"}`, "||||"}, // of a server that knows no summaries
 	} {
 		cells, err := summaryListing.row([]byte(c.row))
@@ -132,11 +131,11 @@ func TestThreadsFitEveryTerminal(t *testing.T) {
 	row := func(id, state, agent, updated, summary string) {
 		rows = append(rows, json.RawMessage(fmt.Sprintf(`{"thread_id":"thread_00000000-0000-7000-8000-0000%s","state":%q,"agent":%q,"summary":{"updated_at":"1999-12-31T%sZ","since":"1999-12-31T%[4]sZ",%s}}`, id, state, agent, updated, summary)))
 	}
-	row("8c1d04fe", "running", "claude", "23:54:00", `"status":"waiting","title":"漢字のテストを直す","waiting":[{"title":"Delete 👩\u200d👩\u200d👧 build/漢字 and all that is in it?"}],"waiting_count":2,"git":{"branch":"fix/漢字","added":120,"removed":7}`)
-	row("11111111", "running", "codex", "23:59:20", `"status":"working","title":"Deploy 👩\u200d👩\u200d👧 site ❤️","doing":{"title":"Run","target":"go test ./... 🇩🇪 👍🏽"},"git":{"branch":"main"}`)
-	row("22222222", "running", "echo", "20:00:00", `"status":"idle","title":"e\u0301clair \u1112\u1161\u11ab ｱＡ","interrupted":true`)
-	row("33333333", "paused", "mine", "12:00:00", `"status":"failed","title":"short","error":{"kind":"agent_failed","message":"\u001b[2Jit\nbroke"},"queued":3`)
-	row("44444444", "closed", "echo", "00:00:00", `"status":"closed","title":""`)
+	row("8c1d04fe", "running", "claude", "23:54:00", `"status":"waiting","title":"漢字のテストを直す","text":"Delete 👩\u200d👩\u200d👧 build/漢字 and all that is in it?","waiting_count":2,"git":{"branch":"fix/漢字","added":120,"removed":7}`)
+	row("11111111", "running", "codex", "23:59:20", `"status":"working","title":"Deploy 👩\u200d👩\u200d👧 site ❤️","text":"Run: go test ./... 🇩🇪 👍🏽","git":{"branch":"main"}`)
+	row("22222222", "running", "echo", "20:00:00", `"status":"idle","title":"e\u0301clair \u1112\u1161\u11ab ｱＡ","text":"interrupted: requested by a client; last: The 漢字 are read"`)
+	row("33333333", "paused", "mine", "12:00:00", `"status":"failed","title":"short","text":"\u001b[2Jit\nbroke","queued":3`)
+	row("44444444", "closed", "echo", "00:00:00", `"status":"closed","title":"","text":"All tests pass."`)
 	for _, columns := range []int{40, 80, 200} {
 		synctest.Test(t, func(t *testing.T) { // it is midnight
 			table, err := summaryListing.table(&console{}, rows)
