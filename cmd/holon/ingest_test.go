@@ -161,7 +161,8 @@ func TestIngestWaitsWhileTheInboxIsFull(t *testing.T) {
 	}
 	r := holon(t, s.data, input.String(), "ingest", "me", "--source=ci", "--wait=1ms")
 	stored := 0 // whole batches, which end early where the input is slow
-	if _, err := fmt.Sscanf(r.err, "stored %d, 0 duplicates", &stored); err != nil || stored > 10_000 || stored+inbox.MaxItems <= 10_000 {
+	_, told, _ := strings.Cut(r.err, "stored ")
+	if _, err := fmt.Sscanf(told, "%d, 0 duplicates", &stored); err != nil || stored > 10_000 || stored+inbox.MaxItems <= 10_000 {
 		t.Fatalf("%+v", r)
 	}
 	if r.code != exitFailed || !strings.Contains(r.err, fmt.Sprintf("line %d: ", stored+1)) || !strings.Contains(r.err, "holon inbox ack --all me") {
