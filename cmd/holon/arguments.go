@@ -42,7 +42,7 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	case takes == "":
 		return usagef("%s takes no %q", name, timeline.OneLine(args[0]))
 	case len(args) == 1:
-		return usagef("%q is not all: %s %s", timeline.OneLine(args[0]), name, takes)
+		return usagef("%q alone is not enough: %s %s", timeline.OneLine(args[0]), name, takes)
 	}
 	return usagef("%d words are given; what belongs together goes in quotes: %s %s", len(args), name, takes)
 }

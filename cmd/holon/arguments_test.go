@@ -10,7 +10,7 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 	}{
 		{[]string{"login"}, "holon: give URL: holon login URL\nTry: holon login --help\n"},
 		{[]string{"steer"}, "give THREAD|TURN TEXT…: holon steer THREAD|TURN TEXT…"},
-		{[]string{"steer", "x"}, `"x" is not all: holon steer THREAD|TURN TEXT…`},
+		{[]string{"steer", "x"}, `"x" alone is not enough: holon steer THREAD|TURN TEXT…`},
 		{[]string{"token", "create", "my", "phone"}, "2 words are given; what belongs together goes in quotes: holon token create NAME"},
 		{[]string{"status", "ext\x1b[2Jra"}, `holon status takes no "extra"`},
 		{[]string{"thread"}, `there is no command "thread"; did you mean threads?`},

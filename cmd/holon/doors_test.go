@@ -15,6 +15,8 @@ func TestWhatIsShownIsAName(t *testing.T) {
 		{kind: &threadNames, id: "twin2", title: "Two of them", given: true},
 		{kind: &threadNames, id: "prompted", began: "hello there"},
 		{kind: &threadNames, id: "agents", title: "hello friend"},
+		{kind: &threadNames, id: "once", began: "deploy"},
+		{kind: &threadNames, id: "often", began: "deploy it again"},
 		{kind: &threadNames, id: "both", title: "fix the roof"},
 		{kind: &threadNames, id: "thread_12345678", title: "something"},
 		{kind: &threadNames, id: "poser", title: "12345678"},
@@ -32,6 +34,8 @@ func TestWhatIsShownIsAName(t *testing.T) {
 		"hello t":       "prompted",
 		"hello":         "agents", // titles come before prompts
 		"hello friend":  "agents",
+		"deploy":        "once", // all of a prompt comes before a beginning
+		"deploy i":      "often",
 		"two of them":   "",
 		"Two of them":   "twin2",
 		"two of":        "twin1 twin2",
@@ -52,9 +56,9 @@ func TestWhatIsShownIsAName(t *testing.T) {
 		"fix": "given", "Two of": "twin1 twin2", "12345678": "thread_12345678", "87654322": "turn_87654322",
 		"fix the roof": "", "fix the r": "", "hello": "", "hello there": "", "a turn": "",
 	} {
-		found, err := finder{ends: true}.ranked(all[:8], name)
+		found, err := finder{ends: true}.ranked(all[:10], name)
 		if name == "87654322" {
-			found, err = finder{ends: true}.ranked(all[9:], name)
+			found, err = finder{ends: true}.ranked(all[11:], name)
 		}
 		if got := idsOf(found); err != nil || got != want {
 			t.Errorf("to end something %q is %q, want %q: %v", name, got, want, err)

@@ -18,7 +18,7 @@ import (
 
 // candidates are what the name can stand for, by the first rule that fits any of the rows:
 // titles that clients have given, parts of ids, beginnings of such titles, titles of agents,
-// their beginnings, and beginnings of prompts. looked says how far it has looked if there
+// their beginnings, prompts, and beginnings of prompts. looked says how far it has looked if there
 // are older rows, else it is "".
 func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, looked string, err error) {
 	if name == latest {
@@ -56,6 +56,7 @@ func (f finder) ranked(all []named, name string) (found []named, err error) {
 		rules = append(rules,
 			func() []named { return titled(all, name) },
 			func() []named { return beginning(all, name, named.name) },
+			func() []named { return prompted(all, name) },
 			func() []named { return beginning(all, name, func(n named) string { return n.began }) })
 	}
 	for i, rule := range rules {
@@ -156,6 +157,14 @@ func titled(all []named, name string) []named {
 	shown := timeline.OneLine(name)
 	return withoutTurns(slices.DeleteFunc(slices.Clone(all), func(n named) bool {
 		return n.kind == &questionNames || n.title != name && (shown == "" || timeline.OneLine(n.title) != shown)
+	}))
+}
+
+// prompted are the rows that began with this text, as tables show it.
+func prompted(all []named, name string) []named {
+	shown := timeline.OneLine(name)
+	return withoutTurns(slices.DeleteFunc(slices.Clone(all), func(n named) bool {
+		return n.kind == &questionNames || shown == "" || timeline.OneLine(n.began) != shown
 	}))
 }
 
