@@ -16,6 +16,8 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		{[]string{"thread"}, `there is no command "thread"; did you mean threads?`},
 		{[]string{"token", "revok"}, `there is no command "token revok"; did you mean revoke?`},
 		{[]string{"bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+		{[]string{"help", "bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+		{[]string{"help", "token", "revok"}, "did you mean revoke?\nTry: holon token --help\n"},
 	} {
 		p.fails(exitUsage, "", c.args, c.want)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os/signal"
 	"time"
 
@@ -152,13 +151,4 @@ func closeUnwritten(c *client.Client, threadID string) {
 		return
 	}
 	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "nothing was written in it"}, nil) // it stays, empty
-}
-
-// name is what a person knows the thread by.
-func (t talk) name() string {
-	name := timeline.OneLine(t.ThreadID)
-	if title := timeline.OneLine(t.Title); title != "" {
-		name = fmt.Sprintf("%s (%s)", title, name)
-	}
-	return name
 }

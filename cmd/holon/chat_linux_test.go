@@ -53,6 +53,9 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 		"user: /ask Delete it?", "question: Delete it?", "question: 1) Allow  [y]", "question: 2) Reject  [n]", "question: answer 1-2, y or n",
 		"chat: That is none of the answers. Your line was not sent: perhaps", "question: 1) Allow",
 		"reject_once", "turn: completed", "user: bye", "agent: bye", "turn: completed in")
+	if strings.Contains(r.out, "thread_") {
+		t.Errorf("a whole id:\n%s", r.out)
+	}
 	if strings.Contains(r.out, "user: perhaps") || strings.Contains(r.out, "user: 2") {
 		t.Errorf("an answer was sent as a text:\n%s", r.out)
 	}

@@ -205,3 +205,12 @@ func TestAThreadIsMovedByTheCommand(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+func TestAThreadThatWorksIsNotMoved(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "-d", "--thread=works", "/sleep 600000")
+	r := s.holon("configure", "works", "cwd="+t.TempDir())
+	if r.code != exitFailed || !strings.Contains(r.err, "the thread is busy") || !strings.Contains(r.err, "Wait for its end, or end it with: holon interrupt THREAD") {
+		t.Errorf("%+v", r)
+	}
+}

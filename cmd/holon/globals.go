@@ -34,13 +34,17 @@ type globals struct {
 	caFile    string
 	output    string
 	args      []string // the command line, without the program
+	program   string   // how this program was called; "" = not known
 	started   bool     // a subcommand's own code has begun
 	loaded    *config.Loaded
 	server    *client.Client // the one that connectTo has made last, for hints
 }
 
 // usageError is a wrong command line that only the subcommand can detect.
-type usageError struct{ err error }
+type usageError struct {
+	err error
+	of  *cobra.Command // whose help says more; nil = the command's that returned it
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/admission"
@@ -46,6 +49,8 @@ func (g *globals) hint(err error) string {
 	switch refused.Kind {
 	case "conflict":
 		return hintOfConflict(refused.Reason)
+	case "thread_busy":
+		return "A turn of the thread is active. Wait for its end, or end it with: holon interrupt THREAD"
 	case client.KindUnauthorized:
 		return g.hintOfToken()
 	case client.KindForbidden:
@@ -131,9 +136,23 @@ func hintOfForbidden(reason string) string {
 	return ""
 }
 
+// called is the command that calls this program, holon if a shell finds that.
+func (g *globals) called() string {
+	if !strings.ContainsRune(g.program, filepath.Separator) {
+		return "holon"
+	}
+	if _, err := exec.LookPath("holon"); err == nil {
+		return "holon"
+	}
+	if strings.ContainsRune(g.program, ' ') {
+		return inQuotes(g.program)
+	}
+	return timeline.OneLine(g.program)
+}
+
 // startHint says how to start a server on a data directory.
 func (g *globals) startHint(data string) string {
-	text := "Start one with: holon serve --data " + data
+	text := "Start one with: " + g.called() + " serve --data " + data
 	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded != nil && g.loaded.Sources["data"].Origin == config.FromEnv {
 		text += fmt.Sprintf("\n  HOLON_DATA is %s, a relative path: it names another directory in every working directory. Use an absolute path.", given)
 	}
@@ -144,14 +163,14 @@ func (g *globals) startHint(data string) string {
 // data directory, which must be named unless it is the one by default.
 func startAgainHint(g *globals, source string) string {
 	if g.loaded == nil {
-		return "Start one with: holon serve"
+		return "Start one with: " + g.called() + " serve"
 	}
 	data := g.loaded.Data
 	if dir := filepath.Dir(source); client.ServerFile(dir) == source {
 		data = dir
 	}
 	if data == g.loaded.Data && g.loaded.Sources["data"].Origin == config.FromDefault {
-		return "Start one with: holon serve"
+		return "Start one with: " + g.called() + " serve"
 	}
 	return g.startHint(data)
 }

@@ -82,6 +82,29 @@ func TestAServerThatIsGoneIsStartedOnItsOwnData(t *testing.T) {
 	}
 }
 
+// Who calls this program by a path, and has none in PATH, is told that path.
+func TestAServerIsStartedAsThisProgramWasCalled(t *testing.T) {
+	said := func(program, path string) string {
+		t.Setenv("PATH", path)
+		return (&globals{program: program}).hint(&client.UnreachableError{URL: "http://a", Source: client.SourceDefault})
+	}
+	none, installed := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(installed, "holon"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ program, path, want string }{
+		{"bin/holon", none, "Start one with: bin/holon serve"},
+		{"/opt/my tools/holon", none, `Start one with: "/opt/my tools/holon" serve`},
+		{"bin/holon", installed, "Start one with: holon serve"},
+		{"holon", none, "Start one with: holon serve"},
+		{"", none, "Start one with: holon serve"},
+	} {
+		if got := said(c.program, c.path); got != c.want {
+			t.Errorf("%q with PATH=%s: %q, want %q", c.program, c.path, got, c.want)
+		}
+	}
+}
+
 func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
 	with := func(environ ...string) *globals { return &globals{console: console{environ: environ}} }
 	// from is a command whose token came from somewhere.

@@ -229,8 +229,11 @@ func TestInboxWatchShowsWhatHappensToEntries(t *testing.T) {
 	go func() { code <- execute(ctx, g, []string{"inbox", "watch", "work", "--after=0"}) }()
 	s.want("inbox", "send", "work", "look")
 	eventually(t, "it is told and acknowledged", func() bool {
-		return strings.Contains(seen.String(), "told in turn turn_") && strings.Contains(seen.String(), "acknowledged at the end of turn turn_")
+		return strings.Contains(seen.String(), "told in turn ") && strings.Contains(seen.String(), "acknowledged at the end of turn ")
 	})
+	if strings.Contains(seen.String(), "turn_") {
+		t.Errorf("whole ids:\n%s", seen.String())
+	}
 	s.stop()
 	s.start()
 	s.want("inbox", "send", "work", "after the restart")

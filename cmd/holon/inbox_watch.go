@@ -114,13 +114,13 @@ type inboxViewer struct {
 
 // Event implements viewer.
 func (v *inboxViewer) Event(e client.Event) error {
-	text, err := inboxEventText(e)
+	text, err := inboxEventText(v.con, e)
 	if err != nil || text == "" {
 		return err
 	}
 	line := when(e.Time.Format("2006-01-02T15:04:05.000Z07:00")) + "  "
 	if v.threads {
-		line += "[" + e.ThreadID + "] "
+		line += "[" + shownID(v.con, e.ThreadID) + "] "
 	}
 	line = timeline.OneLine(line + text)
 	// OneLine joins the two spaces that set off the time.
@@ -134,7 +134,7 @@ var shownInboxEvents = []string{
 }
 
 // inboxEventText says what an event means, "" for one that is not shown.
-func inboxEventText(e client.Event) (string, error) {
+func inboxEventText(con *console, e client.Event) (string, error) {
 	read := func(body any) error {
 		if err := jsonv2.Unmarshal(e.Params, body); err != nil {
 			return fmt.Errorf("read %s %d: %w", timeline.OneLine(e.Method), e.Seq, err)
@@ -156,17 +156,17 @@ func inboxEventText(e client.Event) (string, error) {
 		err := read(&body)
 		by := ""
 		if body.By == inbox.ByTurn {
-			by = " at the end of turn " + body.TurnID
+			by = " at the end of turn " + shownID(con, body.TurnID)
 		}
 		return fmt.Sprintf("%s acknowledged%s, %s", idList(body.EntryIDs), by, counted(body.RawCount, "item", "items")), err
 	case notify.InboxTold:
 		var body inbox.Told
 		err := read(&body)
-		return fmt.Sprintf("%s told in turn %s", idList(body.EntryIDs), body.TurnID), err
+		return fmt.Sprintf("%s told in turn %s", idList(body.EntryIDs), shownID(con, body.TurnID)), err
 	case notify.InboxUntold:
 		var body inbox.Untold
 		err := read(&body)
-		return fmt.Sprintf("%s new again: the agent said nothing in turn %s", idList(body.EntryIDs), body.TurnID), err
+		return fmt.Sprintf("%s new again: the agent said nothing in turn %s", idList(body.EntryIDs), shownID(con, body.TurnID)), err
 	case notify.InboxWoken:
 		var body inbox.Woken
 		err := read(&body)
@@ -177,7 +177,7 @@ func inboxEventText(e client.Event) (string, error) {
 	case notify.InboxStalled:
 		var body inbox.Stalled
 		err := read(&body)
-		return fmt.Sprintf("new entries start no turn any more (%s); holon inbox wake %s ends that", body.Reason, e.ThreadID), err
+		return fmt.Sprintf("new entries start no turn any more (%s); holon inbox wake %s ends that", body.Reason, shownID(con, e.ThreadID)), err
 	}
 	return "", nil
 }

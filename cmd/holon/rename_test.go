@@ -32,6 +32,8 @@ func TestATitleThatWasGivenBackIsGone(t *testing.T) {
 	for _, c := range []struct{ name, title, said, shown, by string }{
 		{"one", "fix the tests", `one is now "fix the tests"`, "fix the tests", "client"},
 		{"fix the tests", "flaky", `fix the tests is now "flaky"`, "flaky", "client"},
+		{"latest", "newest", `one is now "newest"`, "newest", "client"},
+		{"latest", "flaky", `one is now "flaky"`, "flaky", "client"},
 		{"flaky", "", "flaky has no title until its agent gives one", "hello there", ""},
 		{"one", "", "one has no title until its agent gives one", "hello there", ""},
 	} {

@@ -169,8 +169,11 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	var usage *usageError
 	var setting *config.Error
 	switch {
-	case !g.started || errors.As(err, &usage):
+	case errors.As(err, &usage) || !g.started:
 		g.complain(err)
+		if usage != nil && usage.of != nil {
+			command = usage.of
+		}
 		fmt.Fprintf(g.err, "Try: %s --help\n", command.CommandPath())
 		return exitUsage
 	case errors.As(err, &setting):

@@ -15,7 +15,8 @@ type verb struct {
 	method      string   // of the wire
 	members     []string // of the params, one for each word of takes
 	short, long string   // of the help
-	// text is what people read of the answer. thread is the name that was typed.
+	// text is what people read of the answer. thread is the name that was typed, or the
+	// ending of the id where that is no name.
 	text func(thread string, answer map[string]any) string
 }
 
@@ -60,6 +61,9 @@ func (v verb) command(g *globals) *cobra.Command {
 					typed = timeline.OneLine(value)
 					if value, err = c.finder().telling().thread(value); err != nil {
 						return err
+					}
+					if typed == latest || typed == value {
+						typed = shownID(c.console, value)
 					}
 				}
 				params[v.members[i]] = value

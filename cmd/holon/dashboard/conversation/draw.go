@@ -311,9 +311,6 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 			r.add(s.Dim, "r tries it again")
 		}
 	}
-	if n := len(t.Undelivered); n > 0 {
-		r.add(s.Failed, "! "+screen.Plural(n, "message")+" did not reach the agent before the end")
-	}
 	if t.Review != nil && t.Review.State == "pending" {
 		r.add(s.Waiting, "? it waits for your review below")
 	}

@@ -35,7 +35,6 @@ type turnRow struct {
 		} `json:"cost"`
 	} `json:"usage"`
 	Review      *reviewRow `json:"review"`
-	Undelivered []string   `json:"undelivered_item_ids"`
 	QueuedAt    time.Time  `json:"queued_at,omitzero"`
 	StartedAt   time.Time  `json:"started_at,omitzero"`
 	CompletedAt time.Time  `json:"completed_at,omitzero"`
