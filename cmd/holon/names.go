@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -274,7 +273,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		return itself, f.ambiguous(name, found)
 	case looked != "":
 		return itself, fmt.Errorf("%s among %s: %w", inQuotes(name), looked, absent)
-	case len(name) < leastTyped && slices.ContainsFunc(all, func(n named) bool { return strings.HasSuffix(n.id, name) }):
+	case name != "" && len(name) < leastTyped && strings.Trim(name, "0123456789abcdef") == "": // servers look for no shorter part of an id
 		absent = &hintedError{absent, fmt.Sprintf("A beginning or ending of an id takes at least %d characters.", leastTyped)}
 	case !f.whole && kinds[0] != &questionNames:
 		if is := f.nearby(name, kinds); is != "" {
