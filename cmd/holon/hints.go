@@ -137,7 +137,7 @@ func hintOfForbidden(reason string) string {
 }
 
 // called is the command that calls this program, holon if a shell finds that.
-func (g *globals) called() string {
+func called(g *globals) string {
 	if !strings.ContainsRune(g.program, filepath.Separator) {
 		return "holon"
 	}
@@ -152,7 +152,7 @@ func (g *globals) called() string {
 
 // startHint says how to start a server on a data directory.
 func (g *globals) startHint(data string) string {
-	text := "Start one with: " + g.called() + " serve --data " + data
+	text := "Start one with: " + called(g) + " serve --data " + data
 	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded != nil && g.loaded.Sources["data"].Origin == config.FromEnv {
 		text += fmt.Sprintf("\n  HOLON_DATA is %s, a relative path: it names another directory in every working directory. Use an absolute path.", given)
 	}
@@ -163,14 +163,14 @@ func (g *globals) startHint(data string) string {
 // data directory, which must be named unless it is the one by default.
 func startAgainHint(g *globals, source string) string {
 	if g.loaded == nil {
-		return "Start one with: " + g.called() + " serve"
+		return "Start one with: " + called(g) + " serve"
 	}
 	data := g.loaded.Data
 	if dir := filepath.Dir(source); client.ServerFile(dir) == source {
 		data = dir
 	}
 	if data == g.loaded.Data && g.loaded.Sources["data"].Origin == config.FromDefault {
-		return "Start one with: " + g.called() + " serve"
+		return "Start one with: " + called(g) + " serve"
 	}
 	return g.startHint(data)
 }
