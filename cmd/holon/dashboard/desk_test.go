@@ -190,9 +190,10 @@ func (d *desk) home(terms ...*terminaltest.Terminal) {
 func (d *desk) find(term *terminaltest.Terminal, sign, title string) string {
 	d.t.Helper()
 	d.home(term)
+	term.Keys("Escape") // ends the filter of before, or what is on the screen would fit at once
+	term.Await("all threads", func(screen string) bool { return !strings.Contains(screen, "Filter:") })
 	term.Keys("/")
 	term.AwaitText("Filter:")
-	term.Keys("C-u")
 	term.Type(d.threads[title])
 	term.Keys("Enter")
 	begin := "\n" + sign + " "
