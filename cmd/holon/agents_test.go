@@ -150,8 +150,8 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 			t.Errorf("%v of echo: %+v", args, r)
 		}
 	}
-	if r := s.holon("configure", echo); r.code != exitOK || !strings.Contains(r.err, "Nothing is known") {
-		t.Errorf("%+v", r)
+	if out := s.want("configure", echo); strings.Count(out, "\n") != 2 || !strings.Contains(out, "\ncwd ") {
+		t.Errorf("echo has settings besides its directory:\n%s", out)
 	}
 }
 
