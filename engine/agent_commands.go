@@ -58,7 +58,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	var is turns.AgentThread
 	if len(c.Config) > 0 {
 		if g.configurer == nil {
-			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
+			return turns.ConfigureResult{}, turns.NoSettings(t.Agent, c.Config)
 		}
 		if is, err = e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
 			return g.configurer.Configure(ctx, agentThread(t), c.Config)
