@@ -72,7 +72,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	if n := children(t); n != "" {
 		numbers = append(numbers, "children: "+n)
 	}
-	if s.Queued > 0 {
+	if s.Queued > 0 && !t.onlyQueued() {
 		numbers = append(numbers, fmt.Sprintf("%d queued", s.Queued))
 	}
 	if s.Spent != nil && s.Spent.TotalTokens > 0 {
@@ -108,6 +108,8 @@ func (t *Thread) status(now time.Time) string {
 		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",
 	}[t.Summary.Status]
 	switch {
+	case t.onlyQueued():
+		word = screen.Plural(t.Summary.Queued, "turn") + " queued"
 	case word == "" && t.interrupted():
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():

@@ -78,7 +78,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 		}
 		return names
 	}
-	for _, status := range []string{"idle", statusFailed, statusClosed} {
+	for _, status := range []string{"idle", statusFailed, statusClosed, statusWaiting} {
 		if got := marked(in("works", statusWorking, "/src"), in("rests", status, "/src")); got != nil {
 			t.Errorf("beside a thread that is %s these are marked: %q", status, got)
 		}
@@ -86,7 +86,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	if got := marked(in("works", statusWorking, "/src"), in("below", statusWorking, "/src/x"), in("nowhere", statusWorking, ""), in("nowhere too", statusWorking, "")); got != nil {
 		t.Errorf("threads of other directories are marked: %q", got)
 	}
-	if got := marked(in("a", statusWorking, "/src"), in("b", statusWaiting, "/src/")); len(got) != 2 {
+	if got := marked(in("a", statusWorking, "/src"), in("b", statusWorking, "/src/")); len(got) != 2 {
 		t.Errorf("marked are %q", got)
 	}
 }
@@ -96,7 +96,7 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	var rows []Thread
 	if err := json.Unmarshal([]byte(`[
 		{"thread_id":"a","agent":"claude","summary":{"status":"working","title":"a","cwd":"/home/me/src","git":{"branch":"main","added":3,"removed":1},"changed":{"added":2,"removed":0}}},
-		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"waiting","title":"b","cwd":"/home/me/src"}},
+		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"working","title":"b","cwd":"/home/me/src"}},
 		{"thread_id":"c","agent":"echo","summary":{"status":"working","title":"c"}},
 		{"thread_id":"d","agent":"echo","summary":{"status":"working","title":"d"}}]`), &rows); err != nil {
 		t.Fatal(err)
