@@ -59,9 +59,22 @@ func (l *list) kept(width int) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""
 	}
-	all := len(l.threads) + l.beyond.NeedsYou + l.beyond.Working + l.beyond.Failed + l.beyond.Done + l.beyond.Closed
-	end := fmt.Sprintf(" · %d of %s · Esc shows all", len(l.rows), screen.Plural(all, "thread"))
-	if short := fmt.Sprintf(" · %d of %d · Esc shows all", len(l.rows), all); screen.Width(filterPrompt+filter+end) > width {
+	// What the numbers above count is counted; what only a filter lists is named beside it.
+	all := l.local().all() + l.beyond.all()
+	match, hidden := 0, 0
+	for _, t := range l.rows {
+		if t.shown() {
+			match++
+		} else {
+			hidden++
+		}
+	}
+	more, short := "", ""
+	if hidden > 0 {
+		more, short = fmt.Sprintf(", and %d below others or inboxes", hidden), fmt.Sprintf(" + %d", hidden)
+	}
+	end := fmt.Sprintf(" · %d of %s%s · Esc shows all", match, screen.Plural(all, "thread"), more)
+	if short := fmt.Sprintf(" · %d of %d%s · Esc shows all", match, all, short); screen.Width(filterPrompt+filter+end) > width {
 		end = short
 	}
 	return filterPrompt + screen.Fit(filter, max(width-len(filterPrompt)-screen.Width(end), 1)) + end

@@ -10,21 +10,6 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// Keys of the list, in the order of the help line: as many as fit are named
-// there.
-var listKeys = []screen.Key{
-	{Name: "Enter", Does: "open"},
-	{Name: "a", Does: "answer"},
-	{Name: "w", Does: "next that waits", Short: "next"},
-	{Name: "n", Does: "new"},
-	{Name: "i", Does: "interrupt"},
-	{Name: "r", Does: "retry"},
-	{Name: "x", Does: "close"},
-	{Name: "/", Does: "filter"},
-	{Name: "q", Does: "quit"},
-	{Name: "?", Does: "keys"},
-}
-
 // allKeys is the page of help.
 var allKeys = []screen.Key{
 	{Name: "↑ ↓  j k", Does: "select a thread"},
@@ -197,8 +182,12 @@ func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: 
 
 // interrupt asks whether to interrupt the turn of a thread.
 func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
-	if t.group() > working || t.Summary.TurnID == "" {
-		return nil, say("Nothing to interrupt: " + t.title() + " does not work.")
+	if !t.interruptible() {
+		why := " does not work."
+		if t.onlyQueued() {
+			why = " has not started its turn. x closes the thread, with what is queued."
+		}
+		return nil, say("Nothing to interrupt: " + t.title() + why)
 	}
 	return screen.SureInterrupt(t.title(), t.Summary.TurnID), nil
 }
@@ -289,11 +278,28 @@ func (m *Model) keysOf() []screen.Key {
 	return m.list.keys()
 }
 
-// keys are the keys of the list without those that can do nothing now.
-func (l *list) keys() []screen.Key {
-	t := l.current()
-	idle := l.totals().NeedsYou == 0
-	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
-		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
-	})
+// keys are the keys of the list that do something for the selected thread, in the order of the
+// help line, which names as many as fit: what matters most where the thread is comes first.
+func (l *list) keys() (keys []screen.Key) {
+	add := func(does bool, name, what, short string) {
+		if does {
+			keys = append(keys, screen.Key{Name: name, Does: what, Short: short})
+		}
+	}
+	t, needed := l.current(), l.totals().NeedsYou
+	asks, is := t != nil && t.group() == needsYou, t != nil
+	add(asks && len(t.Summary.Waiting) > 0, "a", "answer", "")
+	add(asks && len(t.Summary.Waiting) == 0, "a", "review", "")
+	add(needed > 0 && !asks, "w", "what waits", "waits")
+	add(is, "Enter", "open", "")
+	add(needed > 1 && asks, "w", "next that waits", "next")
+	add(t.retryable(), "r", "retry", "")
+	add(true, "n", "new", "")
+	add(is && t.interruptible(), "i", "interrupt", "")
+	add(is && t.group() != closed, "x", "close", "")
+	add(true, "/", "filter", "")
+	add(is && t.group() != closed, "t", "title", "")
+	add(true, "q", "quit", "")
+	add(true, "?", "keys", "")
+	return keys
 }

@@ -150,3 +150,44 @@ func TestHelpIsNoPrompt(t *testing.T) {
 		t.Error("the form is not there after the help")
 	}
 }
+
+// The help line begins with what matters most where the thread is, and names no key that is dead.
+func TestTheHelpLineBeginsWithWhatMatters(t *testing.T) {
+	idle, queued := quick("idle", "idle", 1), quick("queued", statusWorking, 1)
+	queued.Summary.TurnID, queued.Summary.Queued, queued.Summary.Text = "turn_q", 1, "1 turn waits in the queue"
+	works, review := quick("works", statusWorking, 1), inReview()
+	works.Summary.TurnID, works.Summary.Text = "turn_w", "Edit: main.go"
+	review.Summary.TurnID = "turn_r"
+	for name, c := range map[string]struct {
+		threads []Thread
+		keys    string
+		dead    string
+	}{
+		"asks":        {five()[:1], "a answer  Enter open  n new  i interrupt  x close", "w next"},
+		"asks, more":  {[]Thread{five()[0], review}, "a answer  Enter open  w next that waits", "r retry"},
+		"in review":   {[]Thread{review}, "a review  Enter open  n new  x close", "i interrupt"},
+		"nothing":     {nil, "n new  / filter  q quit  ? keys", "Enter open"},
+		"idle":        {[]Thread{idle}, "Enter open  n new  x close", "a answer"},
+		"works":       {[]Thread{works}, "Enter open  n new  i interrupt", "w what"},
+		"only queued": {[]Thread{queued}, "Enter open  n new  x close", "i interrupt"},
+	} {
+		m := loaded(c.threads...)
+		if len(c.threads) > 0 {
+			m.Select(c.threads[0].ID)
+		}
+		lines := m.Lines(noon, 80, 24)
+		line := lines[len(lines)-1]
+		if !strings.HasPrefix(line, c.keys) || strings.Contains(line, c.dead) {
+			t.Errorf("%s: the help line is %q", name, line)
+		}
+	}
+	m := loaded(idle, five()[0])
+	m.Select("thread_idle")
+	if lines := m.Lines(noon, 80, 24); !strings.HasPrefix(lines[23], "w what waits  Enter open") {
+		t.Errorf("beside a thread that asks the help line of an idle one is %q", lines[23])
+	}
+	m = loaded(queued)
+	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Nothing to interrupt: queued has not started its turn. x closes the thread, with what is queued.")) || m.sure != nil {
+		t.Errorf("i on a thread whose turn is queued gives %v", got)
+	}
+}

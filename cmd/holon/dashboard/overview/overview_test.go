@@ -352,7 +352,7 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
 		"  ■ Spell-check the documents: was interrupted 20 min ago",
-		"\n■ Spell-check the documents", "interrupted; last: Found …", "Interrupted 20 min ago: last: Found 4 words",
+		"\n■ Spell-check the documents", "interrupted; last: Found ", "Interrupted 20 min ago: last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -375,7 +375,7 @@ func TestAThreadThatStoppedEarlyIsNotDone(t *testing.T) {
 	m.Select(threads[3].ID)
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
-		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early (max tokens…", "Stopped early 20 min ago: max tokens; last: Found 4 words",
+		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early (max tokens", "Stopped early 20 min ago: max tokens; last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)

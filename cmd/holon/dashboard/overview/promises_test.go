@@ -72,7 +72,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	marked := func(threads ...Thread) (names []string) {
 		m := loaded(threads...)
 		for _, th := range m.list.rows {
-			if strings.HasPrefix(where(m, th, noon), "!! ") {
+			if strings.HasPrefix(m.list.where(th), "!! ") {
 				names = append(names, th.title())
 			}
 		}
@@ -104,7 +104,7 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	m := loaded(rows...)
 	var got []string
 	for _, id := range []string{"a", "b", "c", "d"} {
-		got = append(got, where(m, m.list.threads[id], noon))
+		got = append(got, m.list.where(m.list.threads[id]))
 	}
 	if want := []string{"!! src main +2 −0", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -179,6 +179,12 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
+// interruptible reports whether the thread may have an active turn. Of one in review only its
+// page knows.
+func (t *Thread) interruptible() bool {
+	return t.Summary.TurnID != "" && t.group() <= working && !t.onlyQueued() && (t.Works() || len(t.Summary.Waiting) > 0)
+}
+
 // retryable reports whether r runs the last turn of a thread again; not of nil.
 func (t *Thread) retryable() bool {
 	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
