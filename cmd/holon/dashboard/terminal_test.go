@@ -143,7 +143,7 @@ func TestFiveAgents(t *testing.T) {
 	w.serve("data")
 	w.thread("Fix the test", "src/holon", "/ask May I run the tests?")
 	w.thread("Write the migration", "src/holon", "/sleep 3600000")
-	w.thread("Count", "src/docs", "/clock 1000000 500")
+	w.thread("Count", "src/holon", "/clock 1000000 500")
 	w.thread("Deploy 漢字 👩\u200d👩\u200d👧 site", "src/site", "/fail the model is\x1b]52;c;aGk=\a overloaded")
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
@@ -157,13 +157,13 @@ func TestFiveAgents(t *testing.T) {
 		term.Await("the title "+want, func(string) bool { return term.Title() == want }) // it is written apart from the text
 	}
 	titled("holon (1)")
-	for _, title := range []string{"Fix the test", "Write the migration"} {
+	for _, title := range []string{"Count", "Write the migration"} {
 		if !strings.Contains(line(seen, title), "!! holon") {
 			t.Errorf("%q is not marked as writing where another one writes:\n%s", title, seen)
 		}
 	}
-	if strings.Contains(line(seen, "Count"), "!!") {
-		t.Errorf("a thread that writes alone is marked:\n%s", seen)
+	if strings.Contains(line(seen, "Fix the test"), "!!") {
+		t.Errorf("a thread that asks is marked as writing:\n%s", seen)
 	}
 
 	term.Keys("a")

@@ -288,8 +288,9 @@ func (l *list) keys() (keys []screen.Key) {
 	}
 	t, needed := l.current(), l.totals().NeedsYou
 	asks, is := t != nil && t.group() == needsYou, t != nil
-	add(asks && len(t.Summary.Waiting) > 0, "a", "answer", "")
-	add(asks && len(t.Summary.Waiting) == 0, "a", "review", "")
+	review := asks && len(t.Summary.Waiting) == 0 && t.Summary.Reviews > 0
+	add(review, "a", "review", "")
+	add(asks && !review, "a", "answer", "")
 	add(needed > 0 && !asks, "w", "what waits", "waits")
 	add(is, "Enter", "open", "")
 	add(needed > 1 && asks, "w", "next that waits", "next")
