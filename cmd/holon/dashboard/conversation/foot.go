@@ -18,6 +18,14 @@ type foot struct {
 }
 
 func (d drawing) foot(p *painter) foot {
+	if n := d.m.naming; n != nil {
+		f := foot{rows: n.Lines(p.styles, p.width)}
+		f.x, f.y, _ = n.Cursor(p.width)
+		says := d.says(p)
+		f.says = len(says) > 0
+		f.rows = append(f.rows, says...)
+		return f
+	}
 	f := foot{rows: d.deciding(p)}
 	if len(f.rows) == 0 {
 		f.rows = []string{d.rule(p)}
@@ -139,6 +147,9 @@ func (d drawing) help() []screen.Key {
 	if d.m.sure != nil {
 		return d.m.sure.Keys
 	}
+	if d.m.naming != nil {
+		return screen.NamingKeys
+	}
 	switch d.m.focus {
 	case onInput:
 		does := "start a turn"
@@ -176,6 +187,7 @@ func (d drawing) help() []screen.Key {
 		case (key.Name == "↑ ↓" || key.Name == "g G") && !d.m.view.scrolls:
 		case (key.Name == "j k" || key.Name == "Space") && !slices.ContainsFunc(d.m.history.entries, (*entry).selectable):
 		case key.Name == "r" && d.m.turns.retryable() == nil:
+		case (key.Name == "t" || key.Name == "x") && d.m.thread.State == "closed":
 		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:
 		default:
 			list = append(list, key)

@@ -142,7 +142,7 @@ func (d drawing) draw(now time.Time) []string {
 		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
 	}
 	lines = append(lines, box...)
-	if d.m.focus == onInput {
+	if d.m.focus == onInput || d.m.naming != nil {
 		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -22,22 +21,7 @@ type filterLine struct {
 	due   time.Time // … then; zero: it was, or need not be
 }
 
-func newFilterLine() filterLine { return filterLine{input: newInput(100)} }
-
-// newInput is a line to type in, which draws no cursor and no colour of its own.
-func newInput(limit int) textinput.Model {
-	in := textinput.New()
-	in.Prompt, in.CharLimit = "", limit
-	in.SetVirtualCursor(false)
-	in.SetStyles(textinput.Styles{})
-	in.Focus()
-	return in
-}
-
-// fits reports whether a line has room for a text that is pasted.
-func fits(in textinput.Model, text string) bool {
-	return utf8.RuneCountInString(in.Value()+text) <= in.CharLimit
-}
+func newFilterLine() filterLine { return filterLine{input: screen.NewInput(100)} }
 
 func (f *filterLine) begin(text, selected string) {
 	f.open, f.from = true, selected

@@ -57,7 +57,11 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case m.form != nil:
 		return m.formKey(key)
 	case m.naming != nil:
-		return nameKey(m, key)
+		actions, left := m.naming.Key(key)
+		if left {
+			m.naming = nil
+		}
+		return actions
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
@@ -173,7 +177,11 @@ func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []sc
 	case "x":
 		return m.close(now, t)
 	case "t":
-		return name(m, t)
+		if t.group() == closed {
+			return say(screen.TitleStays)
+		}
+		m.naming = screen.NewNaming(t.ID, t.Summary.Title)
+		return nil
 	}
 	return noCommand(key)
 }
@@ -225,15 +233,15 @@ func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
 		return m.form.paste(msg)
-	case m.naming != nil && !fits(m.naming.input, msg.Content):
-		return say("That is too long for a title.")
-	case m.naming != nil && !m.naming.sent:
-		m.naming.input, _ = m.naming.input.Update(msg)
+	case m.naming != nil:
+		if why := m.naming.Paste(msg); why != "" {
+			return say(why)
+		}
 	case m.asked != nil && m.asked.ask != nil:
 		if !m.asked.ask.Paste(msg.Content) {
 			return say(conversation.TooLong(msg.Content) + ".")
 		}
-	case m.filter.open && !fits(m.filter.input, msg.Content):
+	case m.filter.open && !screen.Fits(m.filter.input, msg.Content):
 		return say("That is too long for a filter.")
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
@@ -256,7 +264,7 @@ func (m *Model) keysOf() []screen.Key {
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.naming != nil:
-		return []screen.Key{{Name: "Enter", Does: "rename"}, {Name: "Esc", Does: "leave"}}
+		return screen.NamingKeys
 	case m.sure != nil:
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":

@@ -16,7 +16,7 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.form != nil:
 		return m.form.lines(m.styles, width, height-3)
 	case m.naming != nil:
-		return m.naming.lines(m.styles, width)
+		return m.naming.Lines(m.styles, width)
 	case m.sure != nil:
 		return boxed(m.styles, screen.Wrap(m.sure.Question, width), width)
 	case m.asked != nil:
