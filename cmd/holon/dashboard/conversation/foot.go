@@ -75,7 +75,7 @@ func (d drawing) rule(p *painter) string {
 	aim := d.m.aim()
 	if aim.turn != "" {
 		does = "steers the turn"
-	} else if d.m.turns.queued() > 0 {
+	} else if d.m.turns.queued() > 0 || d.paused() {
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
