@@ -197,30 +197,16 @@ func (d drawing) help() []screen.Key {
 }
 
 // answerKeys are the keys for a question: those that do something.
-func (d drawing) answerKeys(q *question) (list []screen.Key) {
+func (d drawing) answerKeys(q *question) []screen.Key {
 	if q.over != "" {
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	}
-	yes, back := "allow", "later"
-	if q.review != nil {
-		yes = "approve"
-	}
-	if q.typed() && q.review != nil {
-		list, back = append(list, screen.Key{Name: "Enter", Does: "reject"}), "back"
-	} else if q.typed() {
-		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
-	} else {
-		list = append(list, screen.Key{Name: fmt.Sprintf("1-%d", min(len(q.content.Options), 9)), Does: "choose"})
-		if q.optionOf("allow") >= 0 {
-			list = append(list, screen.Key{Name: "y", Does: yes})
-		}
-		if q.optionOf("reject") >= 0 {
-			list = append(list, screen.Key{Name: "n", Does: "reject"})
-		}
+	list := q.keys()
+	if !q.typed() {
 		list = append(list, screen.Key{Name: "Enter", Does: "take ▸"})
 	}
 	if d.m.view.subjectMost > 0 {
 		list = append(list, screen.Key{Name: "PgDn", Does: "more"})
 	}
-	return append(list, screen.Key{Name: "Esc", Does: back})
+	return append(list, screen.Key{Name: "Esc", Does: q.back()})
 }

@@ -202,7 +202,9 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	case "enter":
 		choice = q.choice
 	default:
-		choice = q.pick(name, text)
+		if choice = q.pick(name, text); text != "" && !q.chooses(choice) {
+			h.m.status = NoAnswer
+		}
 	}
 	if why := q.holds(choice); why != "" {
 		all := "holon respond "

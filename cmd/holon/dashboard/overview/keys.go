@@ -131,10 +131,16 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		m.setFilter("")
 		return nil
 	case "c":
+		if why := m.list.noClosed(); why != "" {
+			return say(why)
+		}
 		m.list.unfolded = !m.list.unfolded
 		m.arrangeNow()
 		return nil
 	case "v":
+		if len(m.away) == 0 {
+			return say("Nothing is new since you were away.")
+		}
 		return m.seen()
 	case "w":
 		return []screen.Action{screen.Next{}}
@@ -149,6 +155,17 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return threadCommand(m, now, t, key)
 	}
 	return noCommand(key)
+}
+
+// noClosed says why c shows and folds nothing, "" if it does.
+func (l *list) noClosed() string {
+	switch {
+	case l.filter != "":
+		return "A filter shows closed threads too: Esc leaves it."
+	case l.counts[closed]+l.beyond.Closed == 0:
+		return "No thread is closed."
+	}
+	return ""
 }
 
 // noCommand says where the keys are for a letter that does nothing.
@@ -269,14 +286,10 @@ func (m *Model) keysOf() []screen.Key {
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
-	case m.asked != nil && m.asked.typing() && m.asked.review:
-		return []screen.Key{{Name: "Enter", Does: "reject"}, {Name: "Esc", Does: "back"}}
-	case m.asked != nil && m.asked.typing():
-		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
-	case m.asked != nil && m.asked.review:
-		return []screen.Key{{Name: "1–3", Does: "choose"}, {Name: "y", Does: "approve"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
-	case m.asked != nil:
-		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
+	case m.asked != nil && m.asked.ask != nil:
+		return m.asked.ask.Keys()
+	case m.asked != nil: // it is being read
+		return []screen.Key{{Name: "Esc", Does: "later"}}
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}

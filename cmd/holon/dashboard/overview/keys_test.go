@@ -11,8 +11,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/restarts"
 )
 
 func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
@@ -55,7 +57,7 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 				m := situations[i]()
 				before := text(m, later, 80, 24)
 				actions := m.Update(later, key)
-				if reflect.DeepEqual(actions, say(screen.KeysHere)) {
+				if reflect.DeepEqual(actions, say(screen.KeysHere)) || reflect.DeepEqual(actions, say(conversation.NoAnswer)) {
 					return false
 				}
 				return len(actions) > 0 || text(m, later, 80, 24) != before
@@ -85,6 +87,24 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 		if got := press(m, noon, "r"); !reflect.DeepEqual(got, want) {
 			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
 		}
+	}
+}
+
+// A key that can do nothing now says why.
+func TestAKeyThatCanDoNothingSaysWhy(t *testing.T) {
+	m := loaded(five()[:1]...)
+	m.away = nil
+	for key, want := range map[string]string{
+		"c": "No thread is closed.", "v": "Nothing is new since you were away.", "u": screen.NothingToUndo, "R": restarts.None,
+		"r": screen.NothingToRetry,
+	} {
+		if got := press(m, noon, key); !reflect.DeepEqual(got, say(want)) {
+			t.Errorf("%s gives %v, want %q", key, got, want)
+		}
+	}
+	m.setFilter("flaky")
+	if got := press(m, noon, "c"); !reflect.DeepEqual(got, say("A filter shows closed threads too: Esc leaves it.")) {
+		t.Errorf("c with a filter gives %v", got)
 	}
 }
 

@@ -159,7 +159,10 @@ func TestAnswerOfAQuestion(t *testing.T) {
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
 	text(m, noon.Add(deadTime), 80, 24)
-	if got := press(m, noon.Add(deadTime), "9", "2", "1"); !reflect.DeepEqual(got, want) {
+	if got := press(m, noon.Add(deadTime), "9"); !reflect.DeepEqual(got, say("No answer has this key.")) {
+		t.Errorf("the key of no answer gives %v", got)
+	}
+	if got := press(m, noon.Add(deadTime), "2", "1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("the answer is %v, want %v once", got, want)
 	}
 	m.Update(noon, screen.Done{Action: want[0], Err: errors.New("no")})
