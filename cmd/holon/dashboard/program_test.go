@@ -119,7 +119,7 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 	}
 	p.Update(failed)
 	p.Update(tea.PasteMsg{Content: "x"})
-	if got := lastLine(p); !strings.HasPrefix(got, "a answer") {
+	if got := lastLine(p); !strings.HasPrefix(got, "Nothing is typed here: ") {
 		t.Errorf("after a paste the last line is %q", got)
 	}
 	p.Update(failed)

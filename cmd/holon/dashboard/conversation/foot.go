@@ -170,8 +170,12 @@ func (d drawing) help() []screen.Key {
 		return d.answerKeys(d.m.asks.front())
 	}
 	list := []screen.Key{}
-	if d.m.asks.front() != nil {
-		list = append(list, screen.Key{Name: "a", Does: "answer"})
+	if q := d.m.asks.front(); q != nil {
+		does := "answer"
+		if q.review != nil {
+			does = "review"
+		}
+		list = append(list, screen.Key{Name: "a", Does: does})
 	}
 	if e := d.m.history.byKey[d.m.view.selected]; e != nil && e.child != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
@@ -34,7 +32,7 @@ func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
 		if got := m.Update(noon.Add(undoTime-1), screen.Tick{}); got != nil {
 			t.Errorf("it is closed at once: %v", got)
 		}
-		if got := m.Update(noon.Add(undoTime), tea.PasteMsg{}); !reflect.DeepEqual(got, want) {
+		if got := m.Update(noon.Add(undoTime), screen.Tick{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("after y the actions are %v, want %v", got, want)
 		}
 	}

@@ -263,6 +263,8 @@ func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
+	case m.asked == nil && m.sure == nil && !m.help.Open:
+		return say("Nothing is typed here: n starts a thread, Enter opens one to write in it.")
 	}
 	return nil
 }
@@ -309,9 +311,8 @@ func (l *list) keys() (keys []screen.Key) {
 	}
 	t, needed := l.current(), l.totals().NeedsYou
 	asks, is := t != nil && t.group() == needsYou, t != nil
-	review := asks && len(t.Summary.Waiting) == 0 && t.Summary.Reviews > 0
-	add(review, "a", "review", "")
-	add(asks && !review, "a", "answer", "")
+	add(asks && t.inReview(), "a", "review", "")
+	add(asks && !t.inReview(), "a", "answer", "")
 	add(needed > 0 && !asks, "w", "what waits", "waits")
 	add(is, "Enter", "open", "")
 	add(needed > 1 && asks, "w", "next that waits", "next")

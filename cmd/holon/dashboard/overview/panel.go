@@ -82,9 +82,11 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		numbers = append(numbers, c)
 	}
 	numbers = append(numbers, screen.ShortID(t.ID))
-	lines := []string{
-		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.outcome(), t.title()), width)),
+	text := cmpText(t.outcome(), t.title())
+	if t.inReview() {
+		text = "a shows what the agent said"
 	}
+	lines := []string{styles.Strong.Paint(screen.Fit(t.status(now)+": "+text, width))}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
 		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” writes here too: "
@@ -110,6 +112,10 @@ func (t *Thread) status(now time.Time) string {
 	switch {
 	case t.onlyQueued():
 		word = screen.Plural(t.Summary.Queued, "turn") + " queued"
+	case t.inReview() && t.Summary.Reviews == 1:
+		word = "Waits for your review"
+	case t.inReview():
+		word = screen.Plural(t.Summary.Reviews, "result") + " wait for your review"
 	case word == "" && t.interrupted():
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():

@@ -230,12 +230,17 @@ func (t *Thread) paused(text string) string {
 	return text
 }
 
+// inReview reports whether a thread waits for a review and asks nothing.
+func (t *Thread) inReview() bool {
+	return t.group() == needsYou && len(t.Summary.Waiting) == 0 && t.Summary.Reviews > 0
+}
+
 // outcome is now where it is said already what status says: how the turn ended, or how many
-// wait in the queue.
+// wait in the queue or for a review.
 func (t *Thread) outcome() string {
 	text := t.Summary.Text
 	switch {
-	case t.onlyQueued():
+	case t.onlyQueued(), t.inReview():
 		text = ""
 	case t.interrupted():
 		text = strings.TrimLeft(strings.TrimPrefix(text, "interrupted"), ":; ")
