@@ -364,7 +364,15 @@ func (h hands) close(now time.Time) {
 		h.m.closeAt = now.Add(undoFor)
 		return
 	}
-	h.m.sure = screen.SureClose(h.m.Title(), func(now time.Time) []screen.Action {
+	does, q := screen.Interrupts, h.m.asks.front()
+	switch {
+	case !h.m.loader.ready || h.m.turns.active() != nil:
+	case q != nil && q.review != nil:
+		does = screen.Blocks
+	case h.m.turns.queued() > 0:
+		does = screen.DropsQueue
+	}
+	h.m.sure = screen.SureClose(h.m.Title(), does, func(now time.Time) []screen.Action {
 		h.m.closeAt = now.Add(undoFor)
 		return nil
 	})

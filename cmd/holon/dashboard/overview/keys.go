@@ -136,6 +136,10 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		}
 		m.list.unfolded = !m.list.unfolded
 		m.arrangeNow()
+		if i := slices.Index(m.list.in, closed); i >= 0 { // what was asked for comes into sight
+			m.Select(m.list.rows[i].ID)
+			m.offset = len(m.list.entries()) // from where the list scrolls up to it
+		}
 		return nil
 	case "v":
 		if len(m.away) == 0 {
@@ -238,7 +242,13 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 		return say("Closing “" + t.title() + "”. u keeps it.")
 	}
 	if t.group() <= working || t.Summary.Queued > 0 {
-		m.sure = screen.SureClose(t.title(), closes)
+		does := screen.Interrupts
+		if t.inReview() {
+			does = screen.Blocks
+		} else if t.onlyQueued() || t.group() > working {
+			does = screen.DropsQueue
+		}
+		m.sure = screen.SureClose(t.title(), does, closes)
 		return nil
 	}
 	return closes(now)

@@ -90,6 +90,24 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 	}
 }
 
+// c shows closed threads where they can be seen, however many others are above them.
+func TestClosedThreadsComeIntoSight(t *testing.T) {
+	var threads []Thread
+	for i := range 80 {
+		status := "idle"
+		if i >= 40 {
+			status = statusClosed
+		}
+		threads = append(threads, quick(fmt.Sprint("number ", i), status, time.Duration(i)*time.Minute))
+	}
+	m := loaded(threads...)
+	text(m, noon, 80, 24)
+	press(m, noon, "c")
+	if got := text(m, noon, 80, 24); !strings.Contains(got, "\nClosed (40)") || strings.Count(got, "\n- number ") < 10 {
+		t.Errorf("c shows\n%s", got)
+	}
+}
+
 // A key that can do nothing now says why.
 func TestAKeyThatCanDoNothingSaysWhy(t *testing.T) {
 	m := loaded(five()[:1]...)
