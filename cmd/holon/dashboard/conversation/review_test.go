@@ -42,6 +42,7 @@ func TestAReviewIsAnsweredOnThePageOfItsThread(t *testing.T) {
 			p.keys("<esc>", "x")
 			p.shows("Its result is blocked, as nobody has reviewed it.")
 			p.keys("<esc>")
+			p.did() // it stays open
 			p.shows("a review  ")
 			p.keys("a")
 			p.later(deadFor)
