@@ -169,6 +169,12 @@ func TestWGoesToTheNextThatWaitsEverywhere(t *testing.T) {
 	if p.page != p.overview || p.overview.Selected() != "thread_2" {
 		t.Errorf("back in the overview %s is selected", p.overview.Selected())
 	}
+	p, _ = testProgram(t, Options{})
+	p.Update(waiting(1))
+	p.Update(w)
+	if got := lastLine(p); got != "Nothing else waits for you." {
+		t.Errorf("w where nothing else waits says %q", got)
+	}
 }
 
 func TestWhatComesForAPageThatWasLeftIsDropped(t *testing.T) {

@@ -421,6 +421,7 @@ func (h hands) enter(name string) []screen.Action {
 	}
 	if e == nil {
 		if e = h.lastFoldable(); e == nil {
+			h.m.status = "Nothing here can be unfolded."
 			return nil
 		}
 		h.m.view.selected = e.key

@@ -40,3 +40,16 @@ func TestAThreadIsRenamedOnItsPage(t *testing.T) {
 	p.shows("It is closed: its title stays.")
 	p.hides("t title", "x close")
 }
+
+// A key that can do nothing on the page says why.
+func TestAKeyThatCanDoNothingSaysWhy(t *testing.T) {
+	p := newPage(t, 100, 24).open()
+	p.keys("<esc>")
+	for key, want := range map[string]string{
+		"<space>": "Nothing here can be unfolded.", "j": "There is nothing to select.", "c": "No thread is below this one.", "i": "Nothing runs here.",
+		"r": screen.NothingToRetry, "a": "Nothing waits for an answer here.", "u": screen.NothingToUndo,
+	} {
+		p.keys(key)
+		p.shows(want)
+	}
+}

@@ -212,11 +212,13 @@ func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: 
 // interrupt asks whether to interrupt the turn of a thread.
 func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 	if !t.interruptible() {
-		why := " does not work."
+		why := "Nothing to interrupt: " + t.title() + " does not work."
 		if t.onlyQueued() {
-			why = " has not started its turn. x closes the thread, with what is queued."
+			why = "Nothing to interrupt: no turn of " + t.title() + " has started. x closes it, with what is queued."
+		} else if t.inReview() {
+			why = t.title() + " waits for a review. If it works on, i on its page interrupts that: Enter opens it."
 		}
-		return nil, say("Nothing to interrupt: " + t.title() + why)
+		return nil, say(why)
 	}
 	return screen.SureInterrupt(t.title(), t.Summary.TurnID), nil
 }

@@ -225,7 +225,11 @@ func TestTheHelpLineBeginsWithWhatMatters(t *testing.T) {
 		t.Errorf("beside a thread that asks the help line of an idle one is %q", lines[23])
 	}
 	m = loaded(queued)
-	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Nothing to interrupt: queued has not started its turn. x closes the thread, with what is queued.")) || m.sure != nil {
+	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Nothing to interrupt: no turn of queued has started. x closes it, with what is queued.")) || m.sure != nil {
 		t.Errorf("i on a thread whose turn is queued gives %v", got)
+	}
+	m = loaded(review)
+	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Mend the build waits for a review. If it works on, i on its page interrupts that: Enter opens it.")) || m.sure != nil {
+		t.Errorf("i on a thread in review gives %v", got)
 	}
 }
