@@ -72,10 +72,12 @@ func (d drawing) placeholder() string {
 func (d drawing) rule(p *painter) string {
 	s := p.styles
 	does := "starts a turn"
-	aim := d.m.aim()
-	if aim.turn != "" {
+	switch {
+	case d.m.aim().turn != "":
 		does = "steers the turn"
-	} else if d.m.turns.queued() > 0 || d.paused() {
+	case d.paused():
+		does = "is queued until holon resume " + screen.ShortID(d.m.options.Thread)
+	case d.m.turns.queued() > 0:
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
@@ -155,6 +157,8 @@ func (d drawing) help() []screen.Key {
 		does := "start a turn"
 		if d.m.aim().turn != "" {
 			does = "steer"
+		} else if d.paused() || d.m.turns.queued() > 0 {
+			does = "queue a turn"
 		}
 		if strings.TrimSpace(d.m.input.text) == helpCommand {
 			does = "show the keys"

@@ -1,6 +1,10 @@
 package conversation
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
 
 // What waits behind a turn at work is on its page, and is not shown as if the agent had it.
 func TestAQueuedTurnIsSeen(t *testing.T) {
@@ -13,12 +17,14 @@ func TestAQueuedTurnIsSeen(t *testing.T) {
 	p.event("thread/paused", object{})
 	p.shows(" · 1 queued · paused")
 	p.event("turn/completed", object{"turn_id": "t1"})
-	p.shows("1 queued · paused", "Enter is queued as a turn")
+	p.shows("1 queued · paused", "─ Enter is queued until holon resume "+screen.ShortID(thread)+" ─")
+	p.keys("<esc>", "<tab>")
+	p.shows("Enter queue a turn")
 	p.event("thread/resumed", object{})
 	p.started("t2")
 	p.hides("queued", "paused")
 	p.event("turn/completed", object{"turn_id": "t2"})
 	p.event("thread/paused", object{})
-	p.shows("paused", "Enter is queued as a turn")
+	p.shows("paused", "Enter is queued until")
 	p.hides("idle")
 }

@@ -45,17 +45,29 @@ func (l *list) kept(width int) string {
 	}
 	// What the numbers above count is counted; what only a filter lists is named beside it.
 	all := l.local().all() + l.beyond.all()
-	match, hidden := 0, 0
+	match, children, boxes := 0, 0, 0
 	for _, t := range l.rows {
-		if t.shown() {
+		switch {
+		case t.shown():
 			match++
-		} else {
-			hidden++
+		case t.Agent == mailbox:
+			boxes++
+		default:
+			children++
 		}
 	}
 	more, short := "", ""
-	if hidden > 0 {
-		more, short = fmt.Sprintf(", and %d below others or inboxes", hidden), fmt.Sprintf(" + %d", hidden)
+	if children > 0 {
+		more = " + " + screen.Plural(children, "child thread")
+	}
+	switch {
+	case boxes == 1:
+		more += " + 1 inbox"
+	case boxes > 1:
+		more += fmt.Sprintf(" + %d inboxes", boxes)
+	}
+	if n := children + boxes; n > 0 {
+		short = fmt.Sprintf(" + %d", n)
 	}
 	end := fmt.Sprintf(" · %d of %s%s · Esc shows all", match, screen.Plural(all, "thread"), more)
 	if short := fmt.Sprintf(" · %d of %d%s · Esc shows all", match, all, short); screen.Width(filterPrompt+filter+end) > width {

@@ -42,7 +42,7 @@ func TestTheFilterLineCountsWhatTheHeadCounts(t *testing.T) {
 		width int
 		want  string
 	}{
-		{100, "Filter: code · 2 of 5 threads, and 2 below others or inboxes · Esc shows all"},
+		{100, "Filter: code · 2 of 5 threads + 1 child thread + 1 inbox · Esc shows all"},
 		{50, "Filter: code · 2 of 5 + 2 · Esc shows all"},
 	} {
 		if got := strings.Split(text(m, noon, c.width, 24), "\n")[1]; got != c.want {
