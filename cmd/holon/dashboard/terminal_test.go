@@ -194,13 +194,22 @@ func TestFiveAgents(t *testing.T) {
 	term.Keys("y")
 	term.Await("the interrupted turn is done", func(screen string) bool { return strings.Contains(screen, "Working (1)") })
 
-	term.Keys("/")
-	term.Type("Deploy")
-	term.Keys("Enter", "r")
+	filter := func(text string) { // step by step: Enter and a key in one read would be a paste
+		t.Helper()
+		term.Keys("/")
+		term.AwaitText("Enter keep")
+		term.Type(text)
+		term.AwaitText("Filter: " + text)
+		term.Keys("Enter")
+		term.AwaitText("Filter: " + text + " · 1 of ")
+	}
+	filter("Deploy")
+	term.Keys("r")
 	term.AwaitText("It is tried again.")
-	term.Keys("Escape", "/")
-	term.Type("Spell")
-	term.Keys("Enter", "y")
+	term.Keys("Escape")
+	term.Await("all threads", func(screen string) bool { return !strings.Contains(screen, "Filter: ") })
+	filter("Spell")
+	term.Keys("y")
 	term.AwaitText("Copied " + spelled)
 	if got := term.Clipboard(); got != spelled {
 		t.Errorf("copied is %q, want %q", got, spelled)
