@@ -46,7 +46,7 @@ func Review(r Result) (Words, []Verdict) {
 		w.one(Note, "It stopped early: "+turn.text("stop_reason"))
 	}
 	if text := turn.text("message"); strings.TrimSpace(text) != "" {
-		w.add(Message, text)
+		w.add(Message, strings.Trim(text, "\n"))
 	} else {
 		w.one(Note, "The agent said nothing.")
 	}

@@ -62,7 +62,7 @@ func (s *Summary) work(r Recent) string {
 	case r.Woken > 0:
 		return "woken by " + counted(r.Woken, "entry", "entries")
 	}
-	return "has begun"
+	return ""
 }
 
 // WaitsInQueue is Now of a thread of which no turn is active, but n are queued.

@@ -33,7 +33,7 @@ func TestNow(t *testing.T) {
 		"a retry":               {turns.Summary{Status: turns.SummaryWorking}, only(func(r *turns.Recent) { r.Retry, r.Woken = true, 2 }), "waits for its next attempt"},
 		"woken":                 {turns.Summary{Status: turns.SummaryWorking}, only(func(r *turns.Recent) { r.Woken = 2 }), "woken by 2 entries"},
 		"woken by one":          {turns.Summary{Status: turns.SummaryWorking}, only(func(r *turns.Recent) { r.Woken = 1 }), "woken by 1 entry"},
-		"begun":                 {turns.Summary{Status: turns.SummaryWorking, Queued: 2}, only(func(r *turns.Recent) { r.Last = "old" }), "has begun"},
+		"begun":                 {turns.Summary{Status: turns.SummaryWorking, Queued: 2}, only(func(r *turns.Recent) { r.Last = "old" }), ""},
 		"queued":                {turns.Summary{Status: turns.SummaryWorking, Queued: 1, TurnID: "turn_a"}, turns.Recent{Last: "old"}, "1 turn waits in the queue"},
 		"idle":                  {turns.Summary{Status: turns.SummaryIdle, Progress: "half"}, turns.Recent{Last: "It is done."}, "It is done."},
 		"interrupted":           {turns.Summary{Status: turns.SummaryIdle, Interrupted: true}, turns.Recent{}, "interrupted"},

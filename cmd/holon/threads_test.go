@@ -43,7 +43,7 @@ new idle TIME 日本語 work echo TIME ago
 done idle TIME /say done done echo TIME ago
 broken failed TIME /fail it broke it broke echo TIME ago
 asks waiting TIME /ask Delete it? Delete it? echo TIME ago
-works working TIME /sleep 600000 has begun; 1 queued echo TIME ago
+works working TIME /sleep 600000 1 queued echo TIME ago
 stopped idle TIME /sleep 600000 interrupted: requested by a client echo TIME ago
 held idle TIME /say held held; paused echo TIME ago
 over closed TIME /say over over echo TIME ago`)
@@ -98,7 +98,7 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"running","summary":{"status":"waiting","text":"Delete it?","waiting_count":12}}`, "waiting||Delete it? (and 11 others)||"},
 		{`{"state":"running","summary":{"status":"waiting","text":"","waiting_count":12}}`, "waiting||||"},
 		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"text":"2 results wait for a review","queued":3}}`, "waiting||2 results wait for a review; paused; 3 queued||"},
-		{`{"state":"running","summary":{"status":"working","title":"a","text":"has begun","queued":1}}`, "working|a|has begun; 1 queued||"},
+		{`{"state":"running","summary":{"status":"working","title":"a","text":"","queued":1}}`, "working|a|1 queued||"},
 		{`{"state":"running","summary":{"status":"working","text":"1 turn waits in the queue","queued":1}}`, "working||1 turn waits in the queue||"},
 		{`{"state":"paused","summary":{"status":"working","text":"12 turns wait in the queue","queued":12}}`, "working||12 turns wait in the queue; paused||"},
 		{`{"state":"running","summary":{"status":"working","text":"Read a.go","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},

@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -56,9 +57,17 @@ func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Act
 // next goes to the next thread that waits: in the overview its row is selected,
 // on the page of a thread it is opened.
 func (p *program) next(now time.Time) tea.Cmd {
-	id := p.overview.NextWaiting(p.overview.Selected())
-	if id == "" {
+	at := p.overview.Selected()
+	if page, ok := p.page.(*conversation.Model); ok {
+		at = page.Thread()
+	}
+	id := p.overview.NextWaiting(at)
+	switch id {
+	case "":
 		p.say(now, "Nothing waits for you.")
+		return nil
+	case at:
+		p.say(now, "Nothing else waits for you.")
 		return nil
 	}
 	p.overview.Select(id)

@@ -114,18 +114,18 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 		t.Errorf("the notice is %q", got)
 	}
 	p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
-	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+	if got := lastLine(p); !strings.HasPrefix(got, "a answer") {
 		t.Errorf("after a key the last line is %q", got)
 	}
 	p.Update(failed)
 	p.Update(tea.PasteMsg{Content: "x"})
-	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+	if got := lastLine(p); !strings.HasPrefix(got, "Nothing is typed here: ") {
 		t.Errorf("after a paste the last line is %q", got)
 	}
 	p.Update(failed)
 	*at = noon.Add(noticeTime)
 	p.Update(tick{number: p.ticks})
-	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+	if got := lastLine(p); !strings.HasPrefix(got, "a answer") {
 		t.Errorf("later the last line is %q", got)
 	}
 }
@@ -144,7 +144,7 @@ func TestALostConnectionIsShownUntilItIsBack(t *testing.T) {
 		t.Error("the threads are gone")
 	}
 	p.Update(screen.Connection{State: client.State{Kind: client.Resumed}})
-	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+	if got := lastLine(p); !strings.HasPrefix(got, "a answer") {
 		t.Errorf("after it is back the last line is %q", got)
 	}
 }
@@ -168,6 +168,12 @@ func TestWGoesToTheNextThatWaitsEverywhere(t *testing.T) {
 	p.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	if p.page != p.overview || p.overview.Selected() != "thread_2" {
 		t.Errorf("back in the overview %s is selected", p.overview.Selected())
+	}
+	p, _ = testProgram(t, Options{})
+	p.Update(waiting(1))
+	p.Update(w)
+	if got := lastLine(p); got != "Nothing else waits for you." {
+		t.Errorf("w where nothing else waits says %q", got)
 	}
 }
 
@@ -315,7 +321,7 @@ func TestASmallWindowSaysWhatToDo(t *testing.T) {
 	p, _ := testProgram(t, Options{})
 	p.Update(tea.WindowSizeMsg{Width: 40, Height: 10})
 	p.Update(waiting(2))
-	if got := lastLine(p); got != "Enter open a answer w next ? keys" {
+	if got := lastLine(p); got != "a answer Enter open w next ? keys" {
 		t.Errorf("the last line is %q", got)
 	}
 	p.say(noon, "Nothing to interrupt: thread_0 does not work at all, and it is long.")

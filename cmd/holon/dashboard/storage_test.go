@@ -100,7 +100,7 @@ func TestThatTheDiskIsFullIsSaidOnEachPage(t *testing.T) {
 		}
 		p.Update(storageFull)
 		shows(1, want)
-		shows(2, "Enter open")
+		shows(2, "a answer")
 		p.say(noon, "Something.")
 		shows(1, want)
 		shows(2, "Something.")

@@ -143,7 +143,7 @@ func TestFiveAgents(t *testing.T) {
 	w.serve("data")
 	w.thread("Fix the test", "src/holon", "/ask May I run the tests?")
 	w.thread("Write the migration", "src/holon", "/sleep 3600000")
-	w.thread("Count", "src/docs", "/clock 1000000 500")
+	w.thread("Count", "src/holon", "/clock 1000000 500")
 	w.thread("Deploy 漢字 👩\u200d👩\u200d👧 site", "src/site", "/fail the model is\x1b]52;c;aGk=\a overloaded")
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
@@ -157,13 +157,13 @@ func TestFiveAgents(t *testing.T) {
 		term.Await("the title "+want, func(string) bool { return term.Title() == want }) // it is written apart from the text
 	}
 	titled("holon (1)")
-	for _, title := range []string{"Fix the test", "Write the migration"} {
+	for _, title := range []string{"Count", "Write the migration"} {
 		if !strings.Contains(line(seen, title), "!! holon") {
 			t.Errorf("%q is not marked as writing where another one writes:\n%s", title, seen)
 		}
 	}
-	if strings.Contains(line(seen, "Count"), "!!") {
-		t.Errorf("a thread that writes alone is marked:\n%s", seen)
+	if strings.Contains(line(seen, "Fix the test"), "!!") {
+		t.Errorf("a thread that asks is marked as writing:\n%s", seen)
 	}
 
 	term.Keys("a")
@@ -194,13 +194,22 @@ func TestFiveAgents(t *testing.T) {
 	term.Keys("y")
 	term.Await("the interrupted turn is done", func(screen string) bool { return strings.Contains(screen, "Working (1)") })
 
-	term.Keys("/")
-	term.Type("Deploy")
-	term.Keys("Enter", "r")
+	filter := func(text string) { // step by step: Enter and a key in one read would be a paste
+		t.Helper()
+		term.Keys("/")
+		term.AwaitText("Enter keep")
+		term.Type(text)
+		term.AwaitText("Filter: " + text)
+		term.Keys("Enter")
+		term.AwaitText("Filter: " + text + " · 1 of ")
+	}
+	filter("Deploy")
+	term.Keys("r")
 	term.AwaitText("It is tried again.")
-	term.Keys("Escape", "/")
-	term.Type("Spell")
-	term.Keys("Enter", "y")
+	term.Keys("Escape")
+	term.Await("all threads", func(screen string) bool { return !strings.Contains(screen, "Filter: ") })
+	filter("Spell")
+	term.Keys("y")
 	term.AwaitText("Copied " + spelled)
 	if got := term.Clipboard(); got != spelled {
 		t.Errorf("copied is %q, want %q", got, spelled)

@@ -122,6 +122,15 @@ func (a *Ask) TakeOver(other *Ask) {
 	}
 }
 
+// Keys are the keys that answer, and what Esc does.
+func (a *Ask) Keys() []screen.Key {
+	list := a.q.keys()
+	if !a.Typed() {
+		list = append(list, screen.Key{Name: "Enter", Does: "the thread"})
+	}
+	return append(list, screen.Key{Name: "Esc", Does: a.q.back()})
+}
+
 // Why says why the last key that chose an option did not answer, "" if it did.
 func (a *Ask) Why() string { return a.why }
 
@@ -143,6 +152,10 @@ func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Action, ok 
 		return answer, false
 	case !a.Typed():
 		choice := a.q.pick(key.String(), key.Text)
+		if a.why = ""; key.Text != "" && !a.q.chooses(choice) {
+			a.why = NoAnswer
+			return answer, false
+		}
 		if a.why = a.q.holds(choice); a.why != "" {
 			a.why += " Enter opens the thread, which shows all."
 			return answer, false

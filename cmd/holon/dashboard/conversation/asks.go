@@ -3,6 +3,7 @@ package conversation
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -255,6 +256,45 @@ func (q *question) yes() string {
 func (q *question) typed() bool {
 	return len(q.content.Options) == 0 || q.review != nil && q.review.noting >= 0
 }
+
+// keys are the keys that answer a question, wherever it is shown.
+func (q *question) keys() (list []screen.Key) {
+	switch {
+	case q.typed() && q.review != nil:
+		return []screen.Key{{Name: "Enter", Does: "reject"}}
+	case q.typed():
+		return []screen.Key{{Name: "Enter", Does: "answer"}}
+	}
+	yes, numbers := "allow", "1"
+	if q.review != nil {
+		yes = "approve"
+	}
+	if n := min(len(q.content.Options), 9); n > 1 {
+		numbers = fmt.Sprintf("1-%d", n)
+	}
+	list = append(list, screen.Key{Name: numbers, Does: "choose"})
+	if q.optionOf("allow") >= 0 {
+		list = append(list, screen.Key{Name: "y", Does: yes})
+	}
+	if q.optionOf("reject") >= 0 {
+		list = append(list, screen.Key{Name: "n", Does: "reject"})
+	}
+	return list
+}
+
+// back is what Esc does.
+func (q *question) back() string {
+	if q.review != nil && q.typed() {
+		return "back"
+	}
+	return "later"
+}
+
+// NoAnswer is said of a letter that chooses none of the answers.
+const NoAnswer = "No answer has this key."
+
+// chooses reports whether a key is that of an answer.
+func (q *question) chooses(i int) bool { return i >= 0 && i < len(q.content.Options) }
 
 // pick is the option that a key of an open question chooses, -1 if it chooses none.
 func (q *question) pick(name, text string) int {

@@ -23,7 +23,7 @@ func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
 			for _, key := range []string{"p", "x", "<enter>", "<esc>"} {
 				p.did()
 				p.keys("x")
-				p.shows("! Close “mend the build”? It interrupts its turn. y closes it, any other key", "keeps it.", "y close  any other key keep")
+				p.shows("! Close “mend the build”? "+map[bool]string{false: "It interrupts its turn", true: "What is queued never starts"}[name == "a turn waits"]+". y closes it, any", "keeps it.", "y close  any other key keep")
 				p.keys(key)
 				p.wants(screen.Say{Text: "“mend the build” stays open."})
 				p.hides("Close “", "is closed in")

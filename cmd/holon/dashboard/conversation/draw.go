@@ -24,6 +24,7 @@ type painter struct {
 	width  int
 	now    time.Time
 	cwd    string // of the thread: paths in it are shown without it
+	queued bool   // the turn of the entry waits for its start
 }
 
 // path shows a path in the thread's directory without that.
@@ -101,10 +102,12 @@ func (p *painter) item(r *rows, e *entry, rendered []string, newest bool) {
 		if origin := originOf(it.content.Origin); origin != "" {
 			r.add(s.Dim, origin)
 		}
-		switch it.status {
-		case "in_progress":
+		switch {
+		case p.queued:
+			r.add(s.Dim, "(queued: its turn has not started)")
+		case it.status == "in_progress":
 			r.add(s.Dim, "the agent does not have it yet")
-		case "interrupted":
+		case it.status == "interrupted":
 			r.add(s.Failed, "! this message did not reach the agent")
 		}
 		p.rest(r, it)

@@ -29,7 +29,7 @@ type look struct {
 	version, width int
 	unfolded       bool
 	rendered       int // of its Markdown: 0 = not, else its generation
-	newest         bool
+	newest, queued bool
 }
 
 // ending is how a turn has ended.

@@ -18,6 +18,14 @@ type foot struct {
 }
 
 func (d drawing) foot(p *painter) foot {
+	if n := d.m.naming; n != nil {
+		f := foot{rows: n.Lines(p.styles, p.width)}
+		f.x, f.y, _ = n.Cursor(p.width)
+		says := d.says(p)
+		f.says = len(says) > 0
+		f.rows = append(f.rows, says...)
+		return f
+	}
 	f := foot{rows: d.deciding(p)}
 	if len(f.rows) == 0 {
 		f.rows = []string{d.rule(p)}
@@ -64,10 +72,12 @@ func (d drawing) placeholder() string {
 func (d drawing) rule(p *painter) string {
 	s := p.styles
 	does := "starts a turn"
-	aim := d.m.aim()
-	if aim.turn != "" {
+	switch {
+	case d.m.aim().turn != "":
 		does = "steers the turn"
-	} else if d.m.turns.queued() > 0 {
+	case d.paused():
+		does = "is queued until holon resume " + screen.ShortID(d.m.options.Thread)
+	case d.m.turns.queued() > 0:
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
@@ -139,11 +149,16 @@ func (d drawing) help() []screen.Key {
 	if d.m.sure != nil {
 		return d.m.sure.Keys
 	}
+	if d.m.naming != nil {
+		return screen.NamingKeys
+	}
 	switch d.m.focus {
 	case onInput:
 		does := "start a turn"
 		if d.m.aim().turn != "" {
 			does = "steer"
+		} else if d.paused() || d.m.turns.queued() > 0 {
+			does = "queue a turn"
 		}
 		if strings.TrimSpace(d.m.input.text) == helpCommand {
 			does = "show the keys"
@@ -159,8 +174,12 @@ func (d drawing) help() []screen.Key {
 		return d.answerKeys(d.m.asks.front())
 	}
 	list := []screen.Key{}
-	if d.m.asks.front() != nil {
-		list = append(list, screen.Key{Name: "a", Does: "answer"})
+	if q := d.m.asks.front(); q != nil {
+		does := "answer"
+		if q.review != nil {
+			does = "review"
+		}
+		list = append(list, screen.Key{Name: "a", Does: does})
 	}
 	if e := d.m.history.byKey[d.m.view.selected]; e != nil && e.child != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})
@@ -176,6 +195,7 @@ func (d drawing) help() []screen.Key {
 		case (key.Name == "↑ ↓" || key.Name == "g G") && !d.m.view.scrolls:
 		case (key.Name == "j k" || key.Name == "Space") && !slices.ContainsFunc(d.m.history.entries, (*entry).selectable):
 		case key.Name == "r" && d.m.turns.retryable() == nil:
+		case (key.Name == "t" || key.Name == "x") && d.m.thread.State == "closed":
 		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:
 		default:
 			list = append(list, key)
@@ -185,30 +205,16 @@ func (d drawing) help() []screen.Key {
 }
 
 // answerKeys are the keys for a question: those that do something.
-func (d drawing) answerKeys(q *question) (list []screen.Key) {
+func (d drawing) answerKeys(q *question) []screen.Key {
 	if q.over != "" {
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	}
-	yes, back := "allow", "later"
-	if q.review != nil {
-		yes = "approve"
-	}
-	if q.typed() && q.review != nil {
-		list, back = append(list, screen.Key{Name: "Enter", Does: "reject"}), "back"
-	} else if q.typed() {
-		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
-	} else {
-		list = append(list, screen.Key{Name: fmt.Sprintf("1-%d", min(len(q.content.Options), 9)), Does: "choose"})
-		if q.optionOf("allow") >= 0 {
-			list = append(list, screen.Key{Name: "y", Does: yes})
-		}
-		if q.optionOf("reject") >= 0 {
-			list = append(list, screen.Key{Name: "n", Does: "reject"})
-		}
+	list := q.keys()
+	if !q.typed() {
 		list = append(list, screen.Key{Name: "Enter", Does: "take ▸"})
 	}
 	if d.m.view.subjectMost > 0 {
 		list = append(list, screen.Key{Name: "PgDn", Does: "more"})
 	}
-	return append(list, screen.Key{Name: "Esc", Does: back})
+	return append(list, screen.Key{Name: "Esc", Does: q.back()})
 }

@@ -11,19 +11,21 @@ import (
 // undoFor is how long a close can be undone.
 const undoFor = 5 * time.Second
 
-// lineKeys are the keys that the help line names, outside of the input line.
+// lineKeys are the keys that the help line names, outside of the input line: what matters most
+// first.
 var lineKeys = []screen.Key{
 	{Name: "Tab", Does: "write"},
 	{Name: "a", Does: "answer"},
+	{Name: "i", Does: "interrupt"},
+	{Name: "r", Does: "retry"},
 	{Name: "w", Does: "next that waits", Short: "next"},
 	{Name: "j k", Does: "select"},
 	{Name: "Space", Does: "unfold"},
 	{Name: "↑ ↓", Does: "scroll"},
 	{Name: "g G", Does: "begin, end"},
 	{Name: "c", Does: "threads below", Short: "below"},
-	{Name: "i", Does: "interrupt"},
-	{Name: "r", Does: "retry"},
 	{Name: "x", Does: "close"},
+	{Name: "t", Does: "title"},
 	{Name: "y", Does: "copy id"},
 	{Name: "Esc", Does: "back"},
 	{Name: "q", Does: "quit"},
@@ -46,6 +48,7 @@ var allKeys = []screen.Key{
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
+	{Name: "t", Does: "give the thread a title, which its agent does not replace"},
 	{Name: "y", Does: "copy the id of the selected block or the thread"},
 	{Name: "Esc", Does: "select nothing; back"},
 	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
@@ -94,6 +97,12 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 		sure := h.m.sure
 		h.m.sure = nil
 		return sure.Key(now, name)
+	case h.m.naming != nil:
+		actions, left := h.m.naming.Key(msg)
+		if left {
+			h.m.naming = nil
+		}
+		return actions
 	}
 	if h.m.focus == onChildren {
 		return h.childrenKey(name)
@@ -193,7 +202,9 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	case "enter":
 		choice = q.choice
 	default:
-		choice = q.pick(name, text)
+		if choice = q.pick(name, text); text != "" && !q.chooses(choice) {
+			h.m.status = NoAnswer
+		}
 	}
 	if why := q.holds(choice); why != "" {
 		all := "holon respond "
@@ -271,6 +282,13 @@ func (h hands) command(now time.Time, name, text string) []screen.Action {
 		return h.retry()
 	case "x":
 		h.close(now)
+	case "t":
+		if h.m.thread.State == "closed" {
+			h.m.status = screen.TitleStays
+			return nil
+		}
+		h.keepOpen() // u is a letter there
+		h.m.naming = screen.NewNaming(h.m.options.Thread, screen.OneLine(h.m.thread.Title))
 	case "y":
 		return h.copy()
 	case "w":
@@ -346,7 +364,15 @@ func (h hands) close(now time.Time) {
 		h.m.closeAt = now.Add(undoFor)
 		return
 	}
-	h.m.sure = screen.SureClose(h.m.Title(), func(now time.Time) []screen.Action {
+	does, q := screen.Interrupts, h.m.asks.front()
+	switch {
+	case !h.m.loader.ready || h.m.turns.active() != nil:
+	case q != nil && q.review != nil:
+		does = screen.Blocks
+	case h.m.turns.queued() > 0:
+		does = screen.DropsQueue
+	}
+	h.m.sure = screen.SureClose(h.m.Title(), does, func(now time.Time) []screen.Action {
 		h.m.closeAt = now.Add(undoFor)
 		return nil
 	})
@@ -395,6 +421,7 @@ func (h hands) enter(name string) []screen.Action {
 	}
 	if e == nil {
 		if e = h.lastFoldable(); e == nil {
+			h.m.status = "Nothing here can be unfolded."
 			return nil
 		}
 		h.m.view.selected = e.key

@@ -35,7 +35,7 @@ func (p *page) does(key tea.KeyPressMsg) bool {
 	cursor := p.m.input.cursor
 	p.did()
 	p.send(key)
-	if p.m.status == writesHere {
+	if p.m.status == writesHere || p.m.status == NoAnswer {
 		return false
 	}
 	return len(p.did()) > 0 || before != strings.Join(p.check(), "\n")+p.m.input.text || cursor != p.m.input.cursor

@@ -41,8 +41,9 @@ type Model struct {
 	composer
 	view
 	focus   focus
-	sure    *screen.Sure // what waits for a confirmation
-	closeAt time.Time    // when the thread is closed, unless that is taken back
+	sure    *screen.Sure   // what waits for a confirmation
+	naming  *screen.Naming // a title that is typed; nil: none is
+	closeAt time.Time      // when the thread is closed, unless that is taken back
 	help    screen.Help
 	status  string    // a sentence at the bottom, until the next key
 	offline bool      // the connection is lost …
@@ -153,7 +154,11 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		out = hands{m}.key(now, msg)
 		m.view.changed()
 	case tea.PasteMsg:
-		hands{m}.paste(msg.Content)
+		if m.naming != nil {
+			m.status = m.naming.Paste(msg)
+		} else {
+			hands{m}.paste(msg.Content)
+		}
 		m.view.changed()
 	case client.Event:
 		out = intake{m}.event(now, msg)
@@ -197,7 +202,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 // isRequest tells whether an action goes to the server.
 func isRequest(a screen.Action) bool {
 	switch a.(type) {
-	case screen.Respond, screen.Review, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Seen, screen.Call:
+	case screen.Respond, screen.Review, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Rename, screen.Seen, screen.Call:
 		return true
 	}
 	return false
@@ -244,6 +249,10 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 		}
 		if m.asks.front() == nil && m.focus == onQuestion {
 			m.focus = onTimeline
+		}
+	case screen.Rename:
+		if m.naming != nil && m.naming.Done(a, d.Err) {
+			m.naming = nil
 		}
 	case screen.Interrupt, screen.Retry, screen.Close:
 		m.status = ""

@@ -39,7 +39,12 @@ func TestAReviewIsAnsweredOnThePageOfItsThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPage(t, 80, 24)
 			begin(p)
-			p.keys("<esc>", "a")
+			p.keys("<esc>", "x")
+			p.shows("Its result is blocked, as nobody has reviewed it.")
+			p.keys("<esc>")
+			p.did() // it stays open
+			p.shows("a review  ")
+			p.keys("a")
 			p.later(deadFor)
 			p.shows("A result waits for your review ─", "? review the result", "│ All tests pass.", "2 Reject with a note  [n]", "y approve", "? waits for you")
 			p.keys("n", "not y", "<esc>")

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -142,7 +143,7 @@ func (d drawing) draw(now time.Time) []string {
 		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
 	}
 	lines = append(lines, box...)
-	if d.m.focus == onInput {
+	if d.m.focus == onInput || d.m.naming != nil {
 		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)
@@ -165,24 +166,41 @@ func (d drawing) header(p *painter) string {
 	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), d.state(p), p.width)
 }
 
-// state is what the thread does, in a few words. A running time makes the picture change.
+// state is what the thread does, in a few words, and what waits behind it. A running time makes
+// the picture change.
 func (d drawing) state(p *painter) string {
 	s := p.styles
-	t := d.m.turns.active()
-	switch n := len(d.m.asks.open); {
+	t, queued := d.m.turns.active(), d.m.turns.queued()
+	behind := ""
+	if queued > 0 {
+		behind = fmt.Sprintf(" · %d queued", queued)
+	}
+	if d.paused() {
+		behind += " · paused"
+	}
+	switch {
 	case d.m.offline:
 		return s.Failed.Paint("offline")
 	case !d.m.loader.ready:
 		return s.Dim.Paint("reading …")
-	case n > 0:
-		return s.Waiting.Paint("? waits for you")
+	case len(d.m.asks.open) > 0:
+		return s.Waiting.Paint("? waits for you") + s.Dim.Paint(behind)
 	case d.m.thread.State == "closed":
 		return s.Dim.Paint("closed")
-	case t == nil && d.m.turns.queued() > 0:
-		return s.Dim.Paint(screen.Plural(d.m.turns.queued(), "turn") + " queued")
-	case t == nil:
-		return s.Dim.Paint("idle")
+	case t != nil:
+		return d.works(p, t) + s.Dim.Paint(behind)
+	case behind != "":
+		return s.Dim.Paint(strings.TrimPrefix(behind, " · "))
 	}
+	return s.Dim.Paint("idle")
+}
+
+// paused reports whether no further turn of the thread starts.
+func (d drawing) paused() bool { return d.m.thread.State == "paused" }
+
+// works is what an active turn does.
+func (d drawing) works(p *painter, t *turnRow) string {
+	s := p.styles
 	state := "▶ working"
 	switch {
 	case len(t.WaitsFor) > 0:
@@ -284,6 +302,10 @@ func (d drawing) rowsOf(e *entry) []string {
 	}
 	if it := e.item; it != nil {
 		switch it.content.Type {
+		case "user_message":
+			row := d.m.turns.rows[e.turn]
+			as.queued = row != nil && row.State == "queued"
+			p.queued = as.queued
 		case "plan":
 			as.newest = d.m.history.newestPlan(e)
 		case "agent_message":

@@ -52,6 +52,12 @@ func TestWhatIsNotHeldIsCounted(t *testing.T) {
 	if m.NeedYou() != 20 {
 		t.Errorf("the badge says %d", m.NeedYou())
 	}
+	m = New(screen.Styles{}, "/src")
+	failing := five()[2:3]
+	m.Update(noon, Listed{Threads: failing, Whole: true, Counts: &Counts{Failed: 1, AtLeast: true}, Cut: true})
+	if got := text(m, noon, 100, 24); !strings.HasPrefix(got, "nothing here needs you · 1 failed\n") {
+		t.Errorf("what is not known is shown as none:\n%s", got)
+	}
 	box := Thread{ID: "thread_box", Agent: "mailbox", Summary: Summary{Title: "me", Status: "idle"}}
 	m = loaded(append(five(), box)...)
 	m.away = nil

@@ -1,11 +1,10 @@
 package overview
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
-
-	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
@@ -15,11 +14,13 @@ func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
 	queued := quick("q", "idle", 0)
 	queued.Summary.Queued = 1
 	for title, threads := range map[string][]Thread{
-		"Fix the flaky test of the stream": five()[:1], "Write the migration": five()[1:2], "q": {queued},
+		"Fix the flaky test of the stream": five()[:1], "Write the migration": five()[1:2], "q": {queued}, "Mend the build": {inReview()},
 	} {
+		does := map[string]string{"q": "What is queued never starts.", "Mend the build": "Its result is blocked, as nobody has reviewed it."}[title]
+		does = cmp.Or(does, "It interrupts its turn.")
 		m := loaded(threads...)
 		press(m, noon, "x")
-		if got := text(m, noon, 120, 24); !strings.Contains(got, "Close “"+title+"”? It interrupts its turn. y closes it, any other key keeps it.") || !strings.Contains(got, "y close  any other key keep") {
+		if got := text(m, noon, 120, 24); !strings.Contains(got, "Close “"+title+"”? "+does+" y closes it, any other key keeps it.") || !strings.Contains(got, "y close  any other key keep") {
 			t.Errorf("x does not ask:\n%s", got)
 		}
 		for _, key := range []string{"p", "x", "enter", "esc"} {
@@ -34,7 +35,7 @@ func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
 		if got := m.Update(noon.Add(undoTime-1), screen.Tick{}); got != nil {
 			t.Errorf("it is closed at once: %v", got)
 		}
-		if got := m.Update(noon.Add(undoTime), tea.PasteMsg{}); !reflect.DeepEqual(got, want) {
+		if got := m.Update(noon.Add(undoTime), screen.Tick{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("after y the actions are %v, want %v", got, want)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 var table = [columnCount]column{
 	colTitle:    {name: "THREAD", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.title() }},
 	colAgent:    {name: "AGENT", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.Agent }},
-	colWhere:    {name: "WHERE", cell: where},
+	colWhere:    {name: "WHERE", cell: func(m *Model, t *Thread, _ time.Time) string { return m.list.where(t) }},
 	colNow:      {name: "NOW", cell: now},
 	colFor:      {name: "FOR", right: true, cell: howLong},
 	colChildren: {name: "CHILDREN", cell: func(_ *Model, t *Thread, _ time.Time) string { return children(t) }},
@@ -41,8 +41,9 @@ var table = [columnCount]column{
 	colCost:     {name: "COST", right: true, cell: func(_ *Model, t *Thread, _ time.Time) string { return cost(t) }},
 }
 
-// widths chooses the columns for a width: those that fit and are in use. What is
-// left out is in the details of the selected thread.
+// widths chooses the columns for a width: those that fit and are in use, each as wide as what
+// is in it, up to a bound. Titles and NOW get the rest. What is left out is in the details of
+// the selected thread.
 func widths(width int, used used) [columnCount]int {
 	var w [columnCount]int
 	w[colFor] = 6
@@ -55,17 +56,15 @@ func widths(width int, used used) [columnCount]int {
 		w[colAgent], w[colWhere], w[colTokens], w[colCost] = 8, 24, 6, 8
 	case width >= 70:
 		w[colWhere], w[colCost] = 14, 7
-	}
-	if !used.children {
-		w[colChildren] = 0
-	}
-	if !used.tokens {
-		w[colTokens] = 0
-	}
-	if !used.cost {
-		w[colCost] = 0
-		if width < 110 && w[colWhere] > 0 {
+		if used[colCost] == 0 {
 			w[colWhere] += 4
+		}
+	}
+	for i := range w {
+		if used[i] == 0 && i != colFor && i != colAgent && i != colWhere {
+			w[i] = 0
+		} else if w[i] > 0 && !table[i].right {
+			w[i] = min(w[i], max(used[i], len(table[i].name)))
 		}
 	}
 	left := width - 2 // the sign
@@ -78,20 +77,24 @@ func widths(width int, used used) [columnCount]int {
 		w[colTitle] = left
 		return w
 	}
-	w[colTitle] = min(max(left/2, 16), 44)
-	w[colNow] = left - w[colTitle] - gap
+	// What titles do not need of their half is for NOW.
+	left -= gap
+	w[colTitle] = min(max((left+gap)/2, 16), max(used[colTitle], 16))
+	w[colNow] = left - w[colTitle]
 	return w
 }
 
 const gap = 2 // blanks between columns
 
-// used says which columns have something in them.
-type used struct{ children, tokens, cost bool }
+// used says how wide the widest cell of a column is, 0 if nothing is in it.
+type used [columnCount]int
 
-func (u *used) note(t *Thread) {
-	u.children = u.children || t.Summary.Children.Total > 0
-	u.tokens = u.tokens || tokens(t) != ""
-	u.cost = u.cost || cost(t) != ""
+func (u *used) note(l *list, t *Thread) {
+	for i, cell := range [columnCount]string{
+		colTitle: t.title(), colAgent: t.Agent, colWhere: l.where(t), colChildren: children(t), colTokens: tokens(t), colCost: cost(t),
+	} {
+		u[i] = max(u[i], screen.Width(cell))
+	}
 }
 
 // cells joins cells to a line.
@@ -115,12 +118,12 @@ func cells(widths [columnCount]int, cell func(int) string) string {
 
 // where is the directory with its branch, and the lines that the thread has changed. Two
 // threads that write in one directory have a mark before it.
-func where(m *Model, t *Thread, _ time.Time) string {
+func (l *list) where(t *Thread) string {
 	if t.Summary.Cwd == "" {
 		return ""
 	}
 	name := filepath.Base(t.directory())
-	if m.list.crowded(t) {
+	if l.crowded(t) {
 		name = "!! " + name
 	}
 	if git := t.Summary.Git; git != nil && git.Branch != "" {

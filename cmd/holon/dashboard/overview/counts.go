@@ -16,6 +16,9 @@ type Counts struct {
 	AtLeast  bool `json:"at_least"` // there may be more of each
 }
 
+// all is how many threads are counted.
+func (c Counts) all() int { return c.NeedsYou + c.Working + c.Failed + c.Done + c.Closed }
+
 // mailbox is the agent of threads in which nobody works: they are not counted.
 const mailbox = "mailbox"
 
@@ -100,6 +103,10 @@ func (l *list) number(n, beyond int) string {
 	}
 	return strconv.Itoa(n)
 }
+
+// unknown reports whether a number of none may be wrong: there are threads that are not held,
+// and the server has not looked at all of them.
+func (l *list) unknown(n int) bool { return n == 0 && l.cut && l.beyond.AtLeast }
 
 // totals are the numbers of the top line, over all threads whatever the filter.
 type totals struct {

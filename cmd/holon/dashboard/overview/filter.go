@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -22,22 +21,7 @@ type filterLine struct {
 	due   time.Time // … then; zero: it was, or need not be
 }
 
-func newFilterLine() filterLine { return filterLine{input: newInput(100)} }
-
-// newInput is a line to type in, which draws no cursor and no colour of its own.
-func newInput(limit int) textinput.Model {
-	in := textinput.New()
-	in.Prompt, in.CharLimit = "", limit
-	in.SetVirtualCursor(false)
-	in.SetStyles(textinput.Styles{})
-	in.Focus()
-	return in
-}
-
-// fits reports whether a line has room for a text that is pasted.
-func fits(in textinput.Model, text string) bool {
-	return utf8.RuneCountInString(in.Value()+text) <= in.CharLimit
-}
+func newFilterLine() filterLine { return filterLine{input: screen.NewInput(100)} }
 
 func (f *filterLine) begin(text, selected string) {
 	f.open, f.from = true, selected
@@ -59,9 +43,34 @@ func (l *list) kept(width int) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""
 	}
-	all := len(l.threads) + l.beyond.NeedsYou + l.beyond.Working + l.beyond.Failed + l.beyond.Done + l.beyond.Closed
-	end := fmt.Sprintf(" · %d of %s · Esc shows all", len(l.rows), screen.Plural(all, "thread"))
-	if short := fmt.Sprintf(" · %d of %d · Esc shows all", len(l.rows), all); screen.Width(filterPrompt+filter+end) > width {
+	// What the numbers above count is counted; what only a filter lists is named beside it.
+	all := l.local().all() + l.beyond.all()
+	match, children, boxes := 0, 0, 0
+	for _, t := range l.rows {
+		switch {
+		case t.shown():
+			match++
+		case t.Agent == mailbox:
+			boxes++
+		default:
+			children++
+		}
+	}
+	more, short := "", ""
+	if children > 0 {
+		more = " + " + screen.Plural(children, "child thread")
+	}
+	switch {
+	case boxes == 1:
+		more += " + 1 inbox"
+	case boxes > 1:
+		more += fmt.Sprintf(" + %d inboxes", boxes)
+	}
+	if n := children + boxes; n > 0 {
+		short = fmt.Sprintf(" + %d", n)
+	}
+	end := fmt.Sprintf(" · %d of %s%s · Esc shows all", match, screen.Plural(all, "thread"), more)
+	if short := fmt.Sprintf(" · %d of %d%s · Esc shows all", match, all, short); screen.Width(filterPrompt+filter+end) > width {
 		end = short
 	}
 	return filterPrompt + screen.Fit(filter, max(width-len(filterPrompt)-screen.Width(end), 1)) + end

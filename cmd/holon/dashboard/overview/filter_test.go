@@ -31,6 +31,26 @@ func TestAFilterThatIsKeptIsShown(t *testing.T) {
 	}
 }
 
+// The filter line counts what the top line and the headings count; what only a filter lists is
+// named beside that.
+func TestTheFilterLineCountsWhatTheHeadCounts(t *testing.T) {
+	child, box := quick("child of code", "idle", 1), quick("box of code", "idle", 1)
+	child.Level, child.Parent.ID, box.Agent = 1, "thread_0000dddddddd", mailbox
+	m := loaded(append(five(), child, box)...)
+	press(m, noon, "/", "c", "o", "d", "e", "enter")
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{100, "Filter: code · 2 of 5 threads + 1 child thread + 1 inbox · Esc shows all"},
+		{50, "Filter: code · 2 of 5 + 2 · Esc shows all"},
+	} {
+		if got := strings.Split(text(m, noon, c.width, 24), "\n")[1]; got != c.want {
+			t.Errorf("the filter line is %q, want %q", got, c.want)
+		}
+	}
+}
+
 // The digits of a title are in the ids of other threads too, which are not meant.
 func TestAShortWordIsNotLookedForInIDs(t *testing.T) {
 	all := five()

@@ -61,7 +61,7 @@ func (m *Model) openForm() []screen.Action {
 }
 
 func newForm(cwd string) *form {
-	f := &form{agents: []formAgent{{}}, cwd: newInput(4096), prompt: textarea.New()}
+	f := &form{agents: []formAgent{{}}, cwd: screen.NewInput(4096), prompt: textarea.New()}
 	if f.nameless = !utf8.ValidString(cwd); !f.nameless { // the field would leave out what is no text
 		f.terminal = cwd
 	}
@@ -145,7 +145,7 @@ func (f *form) paste(msg tea.PasteMsg) []screen.Action {
 		return say(startingNow)
 	case f.field == fieldDirectory && strings.ContainsRune(msg.Content, utf8.RuneError): // also a byte that is not UTF-8
 		return say(notUTF8)
-	case f.field == fieldDirectory && !fits(f.cwd, msg.Content):
+	case f.field == fieldDirectory && !screen.Fits(f.cwd, msg.Content):
 		return say("That is too long for a directory.")
 	case f.field == fieldPrompt && len(prompt) > conversation.MaxTyped:
 		return say(conversation.TooLong(msg.Content) + ": holon run - < FILE")

@@ -10,21 +10,6 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// Keys of the list, in the order of the help line: as many as fit are named
-// there.
-var listKeys = []screen.Key{
-	{Name: "Enter", Does: "open"},
-	{Name: "a", Does: "answer"},
-	{Name: "w", Does: "next that waits", Short: "next"},
-	{Name: "n", Does: "new"},
-	{Name: "i", Does: "interrupt"},
-	{Name: "r", Does: "retry"},
-	{Name: "x", Does: "close"},
-	{Name: "/", Does: "filter"},
-	{Name: "q", Does: "quit"},
-	{Name: "?", Does: "keys"},
-}
-
 // allKeys is the page of help.
 var allKeys = []screen.Key{
 	{Name: "↑ ↓  j k", Does: "select a thread"},
@@ -72,7 +57,11 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case m.form != nil:
 		return m.formKey(key)
 	case m.naming != nil:
-		return nameKey(m, key)
+		actions, left := m.naming.Key(key)
+		if left {
+			m.naming = nil
+		}
+		return actions
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
@@ -142,10 +131,20 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		m.setFilter("")
 		return nil
 	case "c":
+		if why := m.list.noClosed(); why != "" {
+			return say(why)
+		}
 		m.list.unfolded = !m.list.unfolded
 		m.arrangeNow()
+		if i := slices.Index(m.list.in, closed); i >= 0 { // what was asked for comes into sight
+			m.Select(m.list.rows[i].ID)
+			m.offset = len(m.list.entries()) // from where the list scrolls up to it
+		}
 		return nil
 	case "v":
+		if len(m.away) == 0 {
+			return say("Nothing is new since you were away.")
+		}
 		return m.seen()
 	case "w":
 		return []screen.Action{screen.Next{}}
@@ -160,6 +159,17 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return threadCommand(m, now, t, key)
 	}
 	return noCommand(key)
+}
+
+// noClosed says why c shows and folds nothing, "" if it does.
+func (l *list) noClosed() string {
+	switch {
+	case l.filter != "":
+		return "A filter shows closed threads too: Esc leaves it."
+	case l.counts[closed]+l.beyond.Closed == 0:
+		return "No thread is closed."
+	}
+	return ""
 }
 
 // noCommand says where the keys are for a letter that does nothing.
@@ -188,7 +198,11 @@ func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []sc
 	case "x":
 		return m.close(now, t)
 	case "t":
-		return name(m, t)
+		if t.group() == closed {
+			return say(screen.TitleStays)
+		}
+		m.naming = screen.NewNaming(t.ID, t.Summary.Title)
+		return nil
 	}
 	return noCommand(key)
 }
@@ -197,8 +211,14 @@ func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: 
 
 // interrupt asks whether to interrupt the turn of a thread.
 func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
-	if t.group() > working || t.Summary.TurnID == "" {
-		return nil, say("Nothing to interrupt: " + t.title() + " does not work.")
+	if !t.interruptible() {
+		why := "Nothing to interrupt: " + t.title() + " does not work."
+		if t.onlyQueued() {
+			why = "Nothing to interrupt: no turn of " + t.title() + " has started. x closes it, with what is queued."
+		} else if t.inReview() {
+			why = t.title() + " waits for a review. If it works on, i on its page interrupts that: Enter opens it."
+		}
+		return nil, say(why)
 	}
 	return screen.SureInterrupt(t.title(), t.Summary.TurnID), nil
 }
@@ -224,7 +244,13 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 		return say("Closing “" + t.title() + "”. u keeps it.")
 	}
 	if t.group() <= working || t.Summary.Queued > 0 {
-		m.sure = screen.SureClose(t.title(), closes)
+		does := screen.Interrupts
+		if t.inReview() {
+			does = screen.Blocks
+		} else if t.onlyQueued() || t.group() > working {
+			does = screen.DropsQueue
+		}
+		m.sure = screen.SureClose(t.title(), does, closes)
 		return nil
 	}
 	return closes(now)
@@ -236,19 +262,21 @@ func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
 		return m.form.paste(msg)
-	case m.naming != nil && !fits(m.naming.input, msg.Content):
-		return say("That is too long for a title.")
-	case m.naming != nil && !m.naming.sent:
-		m.naming.input, _ = m.naming.input.Update(msg)
+	case m.naming != nil:
+		if why := m.naming.Paste(msg); why != "" {
+			return say(why)
+		}
 	case m.asked != nil && m.asked.ask != nil:
 		if !m.asked.ask.Paste(msg.Content) {
 			return say(conversation.TooLong(msg.Content) + ".")
 		}
-	case m.filter.open && !fits(m.filter.input, msg.Content):
+	case m.filter.open && !screen.Fits(m.filter.input, msg.Content):
 		return say("That is too long for a filter.")
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
+	case m.asked == nil && m.sure == nil && !m.help.Open:
+		return say("Nothing is typed here: n starts a thread, Enter opens one to write in it.")
 	}
 	return nil
 }
@@ -267,19 +295,15 @@ func (m *Model) keysOf() []screen.Key {
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.naming != nil:
-		return []screen.Key{{Name: "Enter", Does: "rename"}, {Name: "Esc", Does: "leave"}}
+		return screen.NamingKeys
 	case m.sure != nil:
 		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
-	case m.asked != nil && m.asked.typing() && m.asked.review:
-		return []screen.Key{{Name: "Enter", Does: "reject"}, {Name: "Esc", Does: "back"}}
-	case m.asked != nil && m.asked.typing():
-		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
-	case m.asked != nil && m.asked.review:
-		return []screen.Key{{Name: "1–3", Does: "choose"}, {Name: "y", Does: "approve"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
-	case m.asked != nil:
-		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
+	case m.asked != nil && m.asked.ask != nil:
+		return m.asked.ask.Keys()
+	case m.asked != nil: // it is being read
+		return []screen.Key{{Name: "Esc", Does: "later"}}
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}
@@ -289,11 +313,28 @@ func (m *Model) keysOf() []screen.Key {
 	return m.list.keys()
 }
 
-// keys are the keys of the list without those that can do nothing now.
-func (l *list) keys() []screen.Key {
-	t := l.current()
-	idle := l.totals().NeedsYou == 0
-	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
-		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
-	})
+// keys are the keys of the list that do something for the selected thread, in the order of the
+// help line, which names as many as fit: what matters most where the thread is comes first.
+func (l *list) keys() (keys []screen.Key) {
+	add := func(does bool, name, what, short string) {
+		if does {
+			keys = append(keys, screen.Key{Name: name, Does: what, Short: short})
+		}
+	}
+	t, needed := l.current(), l.totals().NeedsYou
+	asks, is := t != nil && t.group() == needsYou, t != nil
+	add(asks && t.inReview(), "a", "review", "")
+	add(asks && !t.inReview(), "a", "answer", "")
+	add(needed > 0 && !asks, "w", "what waits", "waits")
+	add(is, "Enter", "open", "")
+	add(needed > 1 && asks, "w", "next that waits", "next")
+	add(t.retryable(), "r", "retry", "")
+	add(true, "n", "new", "")
+	add(is && t.interruptible(), "i", "interrupt", "")
+	add(is && t.group() != closed, "x", "close", "")
+	add(true, "/", "filter", "")
+	add(is && t.group() != closed, "t", "title", "")
+	add(true, "q", "quit", "")
+	add(true, "?", "keys", "")
+	return keys
 }

@@ -11,8 +11,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/restarts"
 )
 
 func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
@@ -55,7 +57,7 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 				m := situations[i]()
 				before := text(m, later, 80, 24)
 				actions := m.Update(later, key)
-				if reflect.DeepEqual(actions, say(screen.KeysHere)) {
+				if reflect.DeepEqual(actions, say(screen.KeysHere)) || reflect.DeepEqual(actions, say(conversation.NoAnswer)) {
 					return false
 				}
 				return len(actions) > 0 || text(m, later, 80, 24) != before
@@ -85,6 +87,42 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 		if got := press(m, noon, "r"); !reflect.DeepEqual(got, want) {
 			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
 		}
+	}
+}
+
+// c shows closed threads where they can be seen, however many others are above them.
+func TestClosedThreadsComeIntoSight(t *testing.T) {
+	var threads []Thread
+	for i := range 80 {
+		status := "idle"
+		if i >= 40 {
+			status = statusClosed
+		}
+		threads = append(threads, quick(fmt.Sprint("number ", i), status, time.Duration(i)*time.Minute))
+	}
+	m := loaded(threads...)
+	text(m, noon, 80, 24)
+	press(m, noon, "c")
+	if got := text(m, noon, 80, 24); !strings.Contains(got, "\nClosed (40)") || strings.Count(got, "\n- number ") < 10 {
+		t.Errorf("c shows\n%s", got)
+	}
+}
+
+// A key that can do nothing now says why.
+func TestAKeyThatCanDoNothingSaysWhy(t *testing.T) {
+	m := loaded(five()[:1]...)
+	m.away = nil
+	for key, want := range map[string]string{
+		"c": "No thread is closed.", "v": "Nothing is new since you were away.", "u": screen.NothingToUndo, "R": restarts.None,
+		"r": screen.NothingToRetry,
+	} {
+		if got := press(m, noon, key); !reflect.DeepEqual(got, say(want)) {
+			t.Errorf("%s gives %v, want %q", key, got, want)
+		}
+	}
+	m.setFilter("flaky")
+	if got := press(m, noon, "c"); !reflect.DeepEqual(got, say("A filter shows closed threads too: Esc leaves it.")) {
+		t.Errorf("c with a filter gives %v", got)
 	}
 }
 
@@ -148,5 +186,50 @@ func TestHelpIsNoPrompt(t *testing.T) {
 	press(m, noon, "esc")
 	if m.help.Open || m.form == nil || m.form.prompt.Value() != "" {
 		t.Error("the form is not there after the help")
+	}
+}
+
+// The help line begins with what matters most where the thread is, and names no key that is dead.
+func TestTheHelpLineBeginsWithWhatMatters(t *testing.T) {
+	idle, queued := quick("idle", "idle", 1), quick("queued", statusWorking, 1)
+	queued.Summary.TurnID, queued.Summary.Queued, queued.Summary.Text = "turn_q", 1, "1 turn waits in the queue"
+	works, review := quick("works", statusWorking, 1), inReview()
+	works.Summary.TurnID, works.Summary.Text = "turn_w", "Edit: main.go"
+	review.Summary.TurnID = "turn_r"
+	for name, c := range map[string]struct {
+		threads []Thread
+		keys    string
+		dead    string
+	}{
+		"asks":        {five()[:1], "a answer  Enter open  n new  i interrupt  x close", "w next"},
+		"asks, more":  {[]Thread{five()[0], review}, "a answer  Enter open  w next that waits", "r retry"},
+		"in review":   {[]Thread{review}, "a review  Enter open  n new  x close", "i interrupt"},
+		"nothing":     {nil, "n new  / filter  q quit  ? keys", "Enter open"},
+		"idle":        {[]Thread{idle}, "Enter open  n new  x close", "a answer"},
+		"works":       {[]Thread{works}, "Enter open  n new  i interrupt", "w what"},
+		"only queued": {[]Thread{queued}, "Enter open  n new  x close", "i interrupt"},
+	} {
+		m := loaded(c.threads...)
+		if len(c.threads) > 0 {
+			m.Select(c.threads[0].ID)
+		}
+		lines := m.Lines(noon, 80, 24)
+		line := lines[len(lines)-1]
+		if !strings.HasPrefix(line, c.keys) || strings.Contains(line, c.dead) {
+			t.Errorf("%s: the help line is %q", name, line)
+		}
+	}
+	m := loaded(idle, five()[0])
+	m.Select("thread_idle")
+	if lines := m.Lines(noon, 80, 24); !strings.HasPrefix(lines[23], "w what waits  Enter open") {
+		t.Errorf("beside a thread that asks the help line of an idle one is %q", lines[23])
+	}
+	m = loaded(queued)
+	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Nothing to interrupt: no turn of queued has started. x closes it, with what is queued.")) || m.sure != nil {
+		t.Errorf("i on a thread whose turn is queued gives %v", got)
+	}
+	m = loaded(review)
+	if got := press(m, noon, "i"); !reflect.DeepEqual(got, say("Mend the build waits for a review. If it works on, i on its page interrupts that: Enter opens it.")) || m.sure != nil {
+		t.Errorf("i on a thread in review gives %v", got)
 	}
 }

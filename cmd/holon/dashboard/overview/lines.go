@@ -63,6 +63,9 @@ func (m *Model) topLine(now time.Time, width int) string {
 	}
 	parts := []part{{"nothing needs you", screen.Style{}}}
 	beyond := m.list.beyond
+	if m.list.unknown(n.NeedsYou) {
+		parts[0].text = "nothing here needs you"
+	}
 	if n.NeedsYou == 1 && beyond.NeedsYou == 0 {
 		parts[0] = part{"1 needs you", m.styles.Waiting}
 	} else if n.NeedsYou > 0 {
@@ -71,7 +74,9 @@ func (m *Model) topLine(now time.Time, width int) string {
 	if !m.lost.IsZero() {
 		parts = append([]part{{"as of " + m.lost.Format("15:04"), m.styles.Failed}}, parts...)
 	}
-	parts = append(parts, part{m.list.number(n.Working, beyond.Working) + " working", m.styles.Working})
+	if !m.list.unknown(n.Working) {
+		parts = append(parts, part{m.list.number(n.Working, beyond.Working) + " working", m.styles.Working})
+	}
 	if n.Failed > 0 {
 		parts = append(parts, part{m.list.number(n.Failed, beyond.Failed) + " failed", m.styles.Failed})
 	}

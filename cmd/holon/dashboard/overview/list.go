@@ -108,7 +108,7 @@ func (l *list) arrange() {
 		}
 		if g != closed || l.unfolded || l.filter != "" {
 			l.rows = append(l.rows, t)
-			l.used.note(t)
+			l.used.note(l, t)
 		}
 	}
 	slices.SortFunc(l.rows, inOrder)

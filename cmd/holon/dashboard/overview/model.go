@@ -58,11 +58,11 @@ type Model struct {
 	away    []string // threads that the person has not looked at since they changed
 
 	filter filterLine
-	form   *form        // of a new thread; nil: not open
-	draft  *form        // a form that was left
-	asked  *asked       // the question in the panel
-	naming *naming      // a title that is typed; nil: none is
-	sure   *screen.Sure // what waits for a confirmation
+	form   *form          // of a new thread; nil: not open
+	draft  *form          // a form that was left
+	asked  *asked         // the question in the panel
+	naming *screen.Naming // a title that is typed; nil: none is
+	sure   *screen.Sure   // what waits for a confirmation
 	help   screen.Help
 
 	screen struct{ width, height, top, rows int } // of the last Lines
@@ -267,7 +267,9 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 	case screen.Review:
 		answered(m, action.Turn, msg.Err)
 	case screen.Rename:
-		named(m, action.Thread, msg.Err)
+		if m.naming != nil && m.naming.Done(action, msg.Err) {
+			m.naming = nil
+		}
 	}
 	return nil
 }
@@ -310,7 +312,7 @@ func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	case m.form != nil:
 		x, y, show = m.form.cursor(width)
 	case m.naming != nil:
-		x, y, show = m.naming.cursor(width)
+		x, y, show = m.naming.Cursor(width)
 	case m.asked != nil:
 		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:

@@ -27,7 +27,7 @@ func TestAThreadIsRenamedWithT(t *testing.T) {
 	if m.naming == nil || !strings.Contains(text(m, noon, 80, 24), "migrationqx!") {
 		t.Error("a title that was refused is gone")
 	}
-	for range mostTitle {
+	for range screen.MostTitle {
 		m.Update(noon, tea.KeyPressMsg(tea.Key{Code: tea.KeyBackspace}))
 	}
 	back := screen.Rename{Thread: "thread_0000bbbbbbbb"}

@@ -159,7 +159,10 @@ func TestAnswerOfAQuestion(t *testing.T) {
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
 	text(m, noon.Add(deadTime), 80, 24)
-	if got := press(m, noon.Add(deadTime), "9", "2", "1"); !reflect.DeepEqual(got, want) {
+	if got := press(m, noon.Add(deadTime), "9"); !reflect.DeepEqual(got, say("No answer has this key.")) {
+		t.Errorf("the key of no answer gives %v", got)
+	}
+	if got := press(m, noon.Add(deadTime), "2", "1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("the answer is %v, want %v once", got, want)
 	}
 	m.Update(noon, screen.Done{Action: want[0], Err: errors.New("no")})
@@ -352,7 +355,7 @@ func TestAnInterruptedThreadIsNotDone(t *testing.T) {
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
 		"  ■ Spell-check the documents: was interrupted 20 min ago",
-		"\n■ Spell-check the documents", "interrupted; last: Found …", "Interrupted 20 min ago: last: Found 4 words",
+		"\n■ Spell-check the documents", "interrupted; last: Found ", "Interrupted 20 min ago: last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -375,7 +378,7 @@ func TestAThreadThatStoppedEarlyIsNotDone(t *testing.T) {
 	m.Select(threads[3].ID)
 	got := text(m, noon, 120, 24)
 	for _, want := range []string{
-		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early (max tokens…", "Stopped early 20 min ago: max tokens; last: Found 4 words",
+		"  ■ Spell-check the documents: stopped early 20 min ago", "\n■ Spell-check the documents", "stopped early (max tokens", "Stopped early 20 min ago: max tokens; last: Found 4 words",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -405,6 +408,49 @@ func TestWhyAThreadWasInterrupted(t *testing.T) {
 	shows("was interrupted 1 min ago, server restarted; last: Half.\n", "\nInterrupted 1 min ago: server restarted; last: Half.\n")
 	th.Summary.Text = "interrupted; last: Half."
 	shows(" interrupted; last: Half. ", "\nInterrupted 1 min ago: last: Half.\n")
+
+	th.State = "paused"
+	th.Summary.Text = "interrupted: not now; last: Half."
+	shows(" paused · interrupted: not now; ", "\nInterrupted 1 min ago: paused · not now; last: Half.\n")
+	th.Summary.Interrupted, th.Summary.StopReason, th.Summary.Text = false, "refusal", "stopped early (refusal); last: Half."
+	shows(" paused · stopped early (refusal); ", "\nStopped early 1 min ago: paused · refusal; last: Half.\n")
+	if got := text(loaded(th), noon, 80, 24); strings.Contains(got, "(…") {
+		t.Errorf("a text ends at an open bracket:\n%s", got)
+	}
+}
+
+// Turns that wait for their start are counted once, and do not work.
+func TestAQueueIsSaidOnce(t *testing.T) {
+	th := Thread{ID: "thread_0000aaaaaaaa", Agent: "echo", State: "paused", Summary: Summary{Title: "later", Status: statusWorking, Since: ago(5 * time.Minute), Queued: 2, Text: "2 turns wait in the queue", Cwd: "/src"}}
+	got := text(loaded(th), noon, 100, 24)
+	if !strings.Contains(got, "\n2 turns queued for 5 min: paused\n") || strings.Contains(got, "Works") || strings.Count(got, "2 turns") != 2 || strings.Contains(got, "2 queued") {
+		t.Errorf("a queue without a turn at work is shown as\n%s", got)
+	}
+	th.State, th.Summary.Text = "running", "Edit: main.go"
+	if got := text(loaded(th), noon, 100, 24); !strings.Contains(got, "\nWorks for 5 min: Edit: main.go\n") || !strings.Contains(got, "echo · 2 queued · ") {
+		t.Errorf("a queue behind a turn at work is shown as\n%s", got)
+	}
+}
+
+// Only a turn at work writes: one that asks, is in review or waits for its start does not.
+func TestOnlyTurnsAtWorkWrite(t *testing.T) {
+	works := Thread{ID: "thread_0000aaaaaaaa", Summary: Summary{Title: "a", Status: statusWorking, Text: "Edit: main.go", Cwd: "/src"}}
+	for name, c := range map[string]struct {
+		other Summary
+		mark  bool
+	}{
+		"works":     {Summary{Status: statusWorking, Text: "Edit: b.go", Queued: 1}, true},
+		"asks":      {Summary{Status: statusWaiting, Waiting: []Waiting{{ItemID: "item_a"}}}, false},
+		"in review": {Summary{Status: statusWaiting, Reviews: 1}, false},
+		"queued":    {Summary{Status: statusWorking, Text: "1 turn waits in the queue", Queued: 1}, false},
+		"done":      {Summary{Status: "idle"}, false},
+	} {
+		c.other.Cwd = "/src"
+		got := text(loaded(works, Thread{ID: "thread_0000bbbbbbbb", Summary: c.other}), noon, 100, 24)
+		if strings.Contains(got, "!!") != c.mark {
+			t.Errorf("%s: a mark is wanted: %t\n%s", name, c.mark, got)
+		}
+	}
 }
 
 // What a thread does is in the words of the server. The list adds what only it knows.

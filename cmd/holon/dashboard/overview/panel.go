@@ -16,7 +16,7 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.form != nil:
 		return m.form.lines(m.styles, width, height-3)
 	case m.naming != nil:
-		return m.naming.lines(m.styles, width)
+		return m.naming.Lines(m.styles, width)
 	case m.sure != nil:
 		return boxed(m.styles, screen.Wrap(m.sure.Question, width), width)
 	case m.asked != nil:
@@ -72,7 +72,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	if n := children(t); n != "" {
 		numbers = append(numbers, "children: "+n)
 	}
-	if s.Queued > 0 {
+	if s.Queued > 0 && !t.onlyQueued() {
 		numbers = append(numbers, fmt.Sprintf("%d queued", s.Queued))
 	}
 	if s.Spent != nil && s.Spent.TotalTokens > 0 {
@@ -82,9 +82,11 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		numbers = append(numbers, c)
 	}
 	numbers = append(numbers, screen.ShortID(t.ID))
-	lines := []string{
-		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.outcome(), t.title()), width)),
+	text := cmpText(t.outcome(), t.title())
+	if t.inReview() {
+		text = "a shows what the agent said"
 	}
+	lines := []string{styles.Strong.Paint(screen.Fit(t.status(now)+": "+text, width))}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
 		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” writes here too: "
@@ -108,6 +110,12 @@ func (t *Thread) status(now time.Time) string {
 		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",
 	}[t.Summary.Status]
 	switch {
+	case t.onlyQueued():
+		word = screen.Plural(t.Summary.Queued, "turn") + " queued"
+	case t.inReview() && t.Summary.Reviews == 1:
+		word = "Waits for your review"
+	case t.inReview():
+		word = screen.Plural(t.Summary.Reviews, "result") + " wait for your review"
 	case word == "" && t.interrupted():
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():

@@ -72,13 +72,13 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	marked := func(threads ...Thread) (names []string) {
 		m := loaded(threads...)
 		for _, th := range m.list.rows {
-			if strings.HasPrefix(where(m, th, noon), "!! ") {
+			if strings.HasPrefix(m.list.where(th), "!! ") {
 				names = append(names, th.title())
 			}
 		}
 		return names
 	}
-	for _, status := range []string{"idle", statusFailed, statusClosed} {
+	for _, status := range []string{"idle", statusFailed, statusClosed, statusWaiting} {
 		if got := marked(in("works", statusWorking, "/src"), in("rests", status, "/src")); got != nil {
 			t.Errorf("beside a thread that is %s these are marked: %q", status, got)
 		}
@@ -86,7 +86,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	if got := marked(in("works", statusWorking, "/src"), in("below", statusWorking, "/src/x"), in("nowhere", statusWorking, ""), in("nowhere too", statusWorking, "")); got != nil {
 		t.Errorf("threads of other directories are marked: %q", got)
 	}
-	if got := marked(in("a", statusWorking, "/src"), in("b", statusWaiting, "/src/")); len(got) != 2 {
+	if got := marked(in("a", statusWorking, "/src"), in("b", statusWorking, "/src/")); len(got) != 2 {
 		t.Errorf("marked are %q", got)
 	}
 }
@@ -96,7 +96,7 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	var rows []Thread
 	if err := json.Unmarshal([]byte(`[
 		{"thread_id":"a","agent":"claude","summary":{"status":"working","title":"a","cwd":"/home/me/src","git":{"branch":"main","added":3,"removed":1},"changed":{"added":2,"removed":0}}},
-		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"waiting","title":"b","cwd":"/home/me/src"}},
+		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"working","title":"b","cwd":"/home/me/src"}},
 		{"thread_id":"c","agent":"echo","summary":{"status":"working","title":"c"}},
 		{"thread_id":"d","agent":"echo","summary":{"status":"working","title":"d"}}]`), &rows); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	m := loaded(rows...)
 	var got []string
 	for _, id := range []string{"a", "b", "c", "d"} {
-		got = append(got, where(m, m.list.threads[id], noon))
+		got = append(got, m.list.where(m.list.threads[id]))
 	}
 	if want := []string{"!! src main +2 −0", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -212,7 +212,11 @@ func TestAPasteIsNoCommand(t *testing.T) {
 		m := loaded(five()...)
 		press(m, noon, "down")
 		press(m, noon, keys...)
-		if got := m.Update(noon, tea.PasteMsg{Content: "y\nqx\r\n1\n"}); got != nil {
+		var want []screen.Action
+		if keys == nil { // a paste that goes nowhere is not lost in silence
+			want = say("Nothing is typed here: n starts a thread, Enter opens one to write in it.")
+		}
+		if got := m.Update(noon, tea.PasteMsg{Content: "y\nqx\r\n1\n"}); !reflect.DeepEqual(got, want) {
 			t.Errorf("after %q a paste gives %v", keys, got)
 		}
 		if len(m.closing) > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Thread is a row of thread/list with the view summary.
@@ -178,6 +179,12 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
+// interruptible reports whether the thread may have an active turn. Of one in review only its
+// page knows.
+func (t *Thread) interruptible() bool {
+	return t.Summary.TurnID != "" && t.group() <= working && !t.onlyQueued() && (t.Works() || len(t.Summary.Waiting) > 0)
+}
+
 // retryable reports whether r runs the last turn of a thread again; not of nil.
 func (t *Thread) retryable() bool {
 	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
@@ -191,9 +198,14 @@ func (t *Thread) title() string {
 	return "untitled " + screen.ShortID(t.ID)
 }
 
-// writes reports whether an agent may be changing files of the directory.
-func (t *Thread) writes() bool {
-	return t.Summary.Cwd != "" && (t.Summary.Status == statusWorking || t.Summary.Status == statusWaiting)
+// writes reports whether an agent may be changing files of the directory: not while it waits
+// for an answer or a review, and not before its turn starts.
+func (t *Thread) writes() bool { return t.Summary.Cwd != "" && t.Works() && !t.onlyQueued() }
+
+// onlyQueued reports whether all turns of a thread that works wait for their start. A summary
+// says that in its text alone.
+func (t *Thread) onlyQueued() bool {
+	return t.Works() && t.Summary.Queued > 0 && t.Summary.Text == turns.WaitsInQueue(t.Summary.Queued)
 }
 
 // directory is the name that two threads of one directory share.
@@ -207,24 +219,39 @@ func (t *Thread) now() string {
 	if n := s.WaitingCount - 1; s.Status == statusWaiting && n > 0 {
 		text += " (and " + screen.Plural(n, "other") + ")"
 	}
+	return t.paused(text)
+}
+
+// paused is a text of a thread that says that it is paused, if it is.
+func (t *Thread) paused(text string) string {
 	if t.State == "paused" {
-		text = strings.TrimSuffix("paused · "+text, " · ")
+		return strings.TrimSuffix("paused · "+text, " · ")
 	}
 	return text
 }
 
-// outcome is now where it is said already how the turn ended.
+// inReview reports whether a thread waits for a review and asks nothing.
+func (t *Thread) inReview() bool {
+	return t.group() == needsYou && len(t.Summary.Waiting) == 0 && t.Summary.Reviews > 0
+}
+
+// outcome is now where it is said already what status says: how the turn ended, or how many
+// wait in the queue or for a review.
 func (t *Thread) outcome() string {
-	text := t.now()
+	text := t.Summary.Text
 	switch {
+	case t.onlyQueued(), t.inReview():
+		text = ""
 	case t.interrupted():
-		return strings.TrimLeft(strings.TrimPrefix(text, "interrupted"), ":; ")
+		text = strings.TrimLeft(strings.TrimPrefix(text, "interrupted"), ":; ")
 	case t.stoppedEarly():
 		if rest, ok := strings.CutPrefix(text, "stopped early ("); ok {
-			return strings.Replace(rest, ")", "", 1)
+			text = strings.Replace(rest, ")", "", 1)
 		}
+	default:
+		return t.now()
 	}
-	return text
+	return t.paused(text)
 }
 
 // sign is the status as one character, so that no colour is needed.

@@ -15,7 +15,8 @@ func (l *list) unseen() []string {
 	looked := false
 	for _, t := range l.threads {
 		looked = looked || t.Summary.SeenSeq > 0
-		if t.Level == 0 && t.Summary.SeenSeq < t.LatestSeq && t.group() != working && t.group() != closed {
+		news := t.group() != working && t.group() != closed && (t.Summary.TurnID != "" || t.Summary.Text != "")
+		if news && t.shown() && t.Summary.SeenSeq < t.LatestSeq {
 			threads = append(threads, t)
 		}
 	}
@@ -69,6 +70,8 @@ func happened(t *Thread, now time.Time) string {
 		what = "closed"
 	}
 	switch {
+	case t.inReview():
+		what = "waits for your review"
 	case t.interrupted():
 		what = "was interrupted"
 	case t.stoppedEarly():

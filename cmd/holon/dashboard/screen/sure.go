@@ -25,10 +25,17 @@ func SureInterrupt(title, turn string) *Sure {
 	}
 }
 
-// SureClose asks whether to close a thread with a title that has work. do closes it.
-func SureClose(title string, do func(now time.Time) []Action) *Sure {
+// What the close of a thread does to what is in it.
+const (
+	Interrupts = "It interrupts its turn."
+	DropsQueue = "What is queued never starts."
+	Blocks     = "Its result is blocked, as nobody has reviewed it."
+)
+
+// SureClose asks whether to close a thread with a title, and says what that does. do closes it.
+func SureClose(title, does string, do func(now time.Time) []Action) *Sure {
 	return &Sure{
-		Question: "Close “" + OneLine(title) + "”? It interrupts its turn. y closes it, any other key keeps it.",
+		Question: "Close “" + OneLine(title) + "”? " + does + " y closes it, any other key keeps it.",
 		Keys:     []Key{{Name: "y", Does: "close"}, {Name: "any other key", Does: "keep"}},
 		let:      StaysOpen(title),
 		do:       do,

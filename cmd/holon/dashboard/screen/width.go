@@ -22,8 +22,8 @@ func Width(s string) int {
 	return n
 }
 
-// Fit cuts a text of one line to at most width columns; … replaces what was cut.
-// Colours that are on at the cut are switched off.
+// Fit cuts a text of one line to at most width columns; … replaces what was cut, and a
+// bracket that was opened just before. Colours that are on at the cut are switched off.
 func Fit(s string, width int) string {
 	if len(s) <= width || Width(s) <= width {
 		return s
@@ -40,15 +40,22 @@ func Fit(s string, width int) string {
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if n += timeline.RuneWidth(r); n > width-1 {
-			if coloured {
-				return s[:i] + "…" + reset
+			kept := s[:i]
+			if end := strings.TrimRight(kept, " "); strings.TrimRight(end, opened) != end {
+				kept = strings.TrimRight(end, opened+" ")
 			}
-			return s[:i] + "…"
+			if kept += "…"; coloured {
+				kept += reset
+			}
+			return kept
 		}
 		i += size
 	}
 	return s
 }
+
+// opened are brackets that no text ends with where it is cut.
+const opened = "([{"
 
 // FitLeft is Fit that cuts the beginning: for paths, whose end says most.
 func FitLeft(s string, width int) string {
