@@ -37,7 +37,7 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	_, takes, _ := strings.Cut(cmd.Use, " ")
 	switch {
 	case len(args) == 0:
-		return usagef("give %s: %s %s", takes, name, takes)
+		return usagef("arguments are missing: %s %s", name, takes)
 	case takes == "" && cmd.HasAvailableSubCommands():
 		return noCommand(cmd, args[0])
 	case takes == "":

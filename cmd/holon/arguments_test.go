@@ -8,8 +8,9 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"login"}, "holon: give URL: holon login URL\nTry: holon login --help\n"},
-		{[]string{"steer"}, "give THREAD|TURN TEXT…: holon steer THREAD|TURN TEXT…"},
+		{[]string{"login"}, "holon: arguments are missing: holon login URL\nTry: holon login --help\n"},
+		{[]string{"steer"}, "holon: arguments are missing: holon steer THREAD|TURN TEXT…\n"},
+		{[]string{"run", "--cwd"}, "holon: --cwd needs a value: the working directory of a new thread's agent\nTry: holon run --help\n"},
 		{[]string{"steer", "x"}, `"x" alone is not enough: holon steer THREAD|TURN TEXT…`},
 		{[]string{"token", "create", "my", "phone"}, "2 words are given; what belongs together goes in quotes: holon token create NAME"},
 		{[]string{"status", "ext\x1b[2Jra"}, `holon status takes no "extra"`},

@@ -27,7 +27,7 @@ func explainFlag(cmd *cobra.Command, args []string, err error) error {
 	case isInvalid:
 		return usagef("--%s: %s", invalid.GetFlag().Name, wrongValue(invalid))
 	case isEmpty:
-		return usagef("--%s: give a value behind it", empty.GetFlag().Name)
+		return usagef("--%s needs a value: %s", empty.GetFlag().Name, empty.GetFlag().Usage)
 	case isSyntax:
 		return usagef("%q is no flag", timeline.OneLine(syntax.GetSpecifiedFlag()))
 	}

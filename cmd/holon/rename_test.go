@@ -54,7 +54,7 @@ func TestRenameTellsWhatIsWrong(t *testing.T) {
 		code int
 		said string
 	}{
-		{[]string{"rename"}, exitUsage, "give THREAD TITLE"},
+		{[]string{"rename"}, exitUsage, "arguments are missing: holon rename THREAD TITLE"},
 		{[]string{"rename", "one"}, exitUsage, "THREAD TITLE"},
 		{[]string{"rename", "one", "two", "three"}, exitUsage, "in quotes"},
 		{[]string{"rename", "none", "x"}, exitFailed, "no such thread"},
