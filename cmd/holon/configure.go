@@ -41,8 +41,8 @@ func newConfigureCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "configure THREAD [NAME=VALUE…]",
 		Short: "Change mode, model and other settings of a thread's agent",
-		Long: `Changes settings of the thread's agent and prints the new values; without
-NAME=VALUE it only prints them. The settings are known once the thread has a
+		Long: `Changes settings of the thread's agent and says what they are now; without
+NAME=VALUE it lists them all. The settings are known once the thread has a
 session of its agent. A change opens one if necessary.
 
 cwd=DIR is where the agent works from the next turn on, such as after the directory
@@ -61,7 +61,7 @@ they began, and that is refused.
 				return err
 			}
 			dir, moves := set["cwd"]
-			if delete(set, "cwd"); moves {
+			if moves {
 				if dir == "" {
 					return usagef("cwd=: give a directory")
 				}
@@ -74,9 +74,8 @@ they began, and that is refused.
 				return err
 			}
 			defer c.Close()
-			find := g.finder(cmd, c)
-			find.tell = len(args) > 1
-			if args[0], err = find.thread(args[0]); err != nil {
+			thread, err := g.finder(cmd, c).find(args[0], &threadNames)
+			if err != nil {
 				return err
 			}
 			var read struct {
@@ -87,7 +86,7 @@ they began, and that is refused.
 					} `json:"summary"`
 				} `json:"thread"`
 			}
-			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
+			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": thread.id}, &read); err != nil {
 				return err
 			}
 			is, err := readConfig(read.Thread.Config)
@@ -100,16 +99,16 @@ they began, and that is refused.
 					read.Thread.Config = json.RawMessage("{}")
 				}
 				if format != "text" {
-					return g.printJSON(map[string]any{"thread_id": args[0], "config": read.Thread.Config}, format == "json")
+					return g.printJSON(map[string]any{"thread_id": thread.id, "config": read.Thread.Config}, format == "json")
 				}
 				return is.print(&g.console)
 			}
-			params := map[string]any{"thread_id": args[0]}
-			if len(set) > 0 {
-				params["config"] = is.typed(set)
-			}
+			params := map[string]any{"thread_id": thread.id}
 			if moves {
 				params["cwd"] = dir
+			}
+			if config := is.typed(set); len(config) > 0 {
+				params["config"] = config
 			}
 			if key != "" {
 				params["idempotency_key"] = key
@@ -133,7 +132,8 @@ they began, and that is refused.
 				return err
 			}
 			is.Cwd = where
-			return is.print(&g.console)
+			_, err = fmt.Fprintf(g.textOut(), "%s: %s\n", thread.shown(&g.console), is.of(slices.Sorted(maps.Keys(set))))
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and settings change only once, however often this is run")
@@ -170,6 +170,9 @@ func readConfig(raw json.RawMessage) (c threadConfig, err error) {
 func (c threadConfig) typed(set map[string]string) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
+		if name == "cwd" { // it is of the thread
+			continue
+		}
 		is, known := string(c.Options[name]), c.Options[name] != nil
 		boolean := value == "true" || value == "false"
 		if boolean && name != "mode" && name != "model" && (!known || is == "true" || is == "false") {
@@ -179,6 +182,16 @@ func (c threadConfig) typed(set map[string]string) map[string]any {
 		}
 	}
 	return out
+}
+
+// of is a line of these settings.
+func (c threadConfig) of(names []string) string {
+	var list []string
+	for _, name := range names {
+		own := map[string]string{"mode": c.Mode, "model": c.Model, "cwd": c.Cwd}
+		list = append(list, name+" is "+timeline.OneLine(cmp.Or(own[name], form.Plain(string(c.Options[name])))))
+	}
+	return strings.Join(list, ", ")
 }
 
 func (c threadConfig) print(con *console) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,7 +196,7 @@ func TestAThreadIsMovedByTheCommand(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Rename(to, from) }) // for the end of t.TempDir
 	t.Chdir(filepath.Dir(to))
-	if out := s.want("configure", thread, "cwd="+filepath.Base(to), "mode=code"); !strings.Contains(out, to) || !strings.Contains(out, "code") {
+	if out := s.want("configure", thread, "cwd="+filepath.Base(to), "mode=code"); out != fmt.Sprintf("%s: cwd is %s, mode is code\n", short(thread), to) {
 		t.Errorf("%s", out)
 	}
 	if got := works(); got != to {

@@ -75,6 +75,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newReviewCommand(g),
 		newInboxCommand(g),
 		newRemindCommand(g),
+		newRenameCommand(g),
 		newNotifyCommand(g),
 		newBridgeCommand(g),
 		newDeliveriesCommand(g),
@@ -97,9 +98,6 @@ durable log, which any number of clients follow live and resume by cursor.
 		newTurnsCommand(g),
 		newItemsCommand(g),
 	)
-	for _, v := range verbs {
-		add(groupWork, v.command(g))
-	}
 	add(groupServer,
 		newServeCommand(g),
 		newStopCommand(g),
