@@ -277,9 +277,11 @@ func (n named) shown(con *console) string {
 	return text
 }
 
-// sayName says what a name stands for, if that says more than the name.
+// sayName says what a name stands for, unless that is its title.
 func sayName(f finder, name string, n named) {
-	name = timeline.OneLine(name)
+	if name = timeline.OneLine(name); name == timeline.OneLine(n.title) {
+		return
+	}
 	is := n.shown(f.console)
 	if name == shownID(f.console, n.id) {
 		is = strings.TrimPrefix(strings.TrimPrefix(is, name), " ")
