@@ -58,7 +58,7 @@ can do that ("holon agents" shows which can). From then on both are independent.
 			}
 			id := timeline.OneLine(result.ThreadID)
 			_, err = fmt.Fprintf(g.out, "%s\n", id)
-			g.note("Continue with: holon run --thread %s \"…\"", shownID(&g.console, result.ThreadID))
+			g.note("Continue with: holon run --thread %s \"…\"", nameByID(find, result.ThreadID))
 			return err
 		}),
 	}

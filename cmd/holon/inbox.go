@@ -208,7 +208,7 @@ func (l inboxList) print(c *caller, thread string) error {
 	if err := found.table(c); err != nil {
 		return err
 	}
-	name := shownID(c.console, thread)
+	name := nameByID(c.finder(), thread)
 	if len(found.Entries) == 0 && found.PendingItems == 0 {
 		c.note("Nothing waits in the inbox of %s. Write into it with: holon inbox send %s \"…\"", name, name)
 	}

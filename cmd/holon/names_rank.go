@@ -2,18 +2,20 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // candidates are what the name can stand for, by the first rule that fits any of the rows:
@@ -292,35 +294,57 @@ func sayName(f finder, name string, n named) {
 }
 
 // nameOf is how a person can name a thread to the next command: by its title, if a client
-// gave it and it stands for nothing else, and if no shell reads more in it; else by the
-// ending of its id.
+// gave it and it stands for nothing else, and if no shell and no command reads more in it;
+// else by the ending of its id.
 func nameOf(f finder, t threads.Thread) string {
-	ending := shownID(f.console, t.ThreadID)
-	plain := t.Title != "" && timeline.OneLine(t.Title) == t.Title && !strings.ContainsAny(t.Title, "$`\\\"!")
+	ending, title := shownID(f.console, t.ThreadID), t.Title
+	plain := title != "" && timeline.OneLine(title) == title && !strings.ContainsAny(title, "$`\\\"!") && !strings.HasPrefix(title, "-") &&
+		title != latest && !wholeID(threadNames.prefix, title) && !wholeID(turnNames.prefix, title)
 	if f.long || !plain || t.Level > 0 || t.TitleBy != threads.ByClient {
 		return ending
 	}
-	rows, more, err := f.rows(&threadNames, t.Title, nameOfRows)
-	if err != nil || more {
+	f, end := f.forHint()
+	defer end()
+	rows, more, err := f.rows(&threadNames, title, nameOfRows)
+	if err != nil || more || slices.ContainsFunc(rows, func(n named) bool { return n.id == title }) {
 		return ending
 	}
-	if same := titled(rows, t.Title); len(same) == 1 && same[0].id == t.ThreadID {
-		return inQuotes(t.Title)
+	if same := titled(rows, title); len(same) == 1 && same[0].id == t.ThreadID {
+		return inQuotes(title)
 	}
 	return ending
 }
 
-// readForName reads a thread for its name. One that the server does not show has none but its id.
-func readForName(f finder, id string) (t threads.Thread, err error) {
+// nameByID is nameOf for a thread of which only the id is known.
+func nameByID(f finder, id string) string { return nameOf(f, readForName(f, id)) }
+
+// nameToStop is how a person can name a turn to a command that stops it: by nameOf its
+// thread, if that is a title and the turn is the active one, else by its own id.
+func nameToStop(con *console, name string, t *turns.Turn) string {
+	if t.State == turns.Active && strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return shownID(con, t.TurnID)
+}
+
+// readForName reads a thread for its name. One that cannot be read has none but its id.
+func readForName(f finder, id string) threads.Thread {
 	var read struct {
 		Thread threads.Thread `json:"thread"`
 	}
-	err = f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read)
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused != nil {
-		err = nil
+	f, end := f.forHint()
+	defer end()
+	if f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read) != nil {
+		return threads.Thread{ThreadID: id}
 	}
-	read.Thread.ThreadID = id
-	return read.Thread, err
+	return read.Thread
+}
+
+// forHint is a finder for a hint: a person who leaves gets it too, and nobody waits for it.
+func (f finder) forHint() (finder, context.CancelFunc) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(f.ctx), 5*time.Second)
+	f.ctx = ctx
+	return f, end
 }
 
 // nameOfRows is how many rows are looked at for another thread of the same title: a page

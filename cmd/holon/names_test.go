@@ -178,7 +178,7 @@ func TestEveryCommandTakesNames(t *testing.T) {
 	}
 	// What a change is about is said with its whole name.
 	contains(t, s.holon("inbox", "send", end, "again").err, end+` is "Fix it"`)
-	contains(t, s.holon("await", "Fix it").err, `"Fix it": no such turn`, "It is the thread "+end+` "Fix it". Its turns: holon turns `+end)
+	contains(t, s.holon("await", "Fix it").err, `"Fix it": no such turn`, "It is the thread "+end+` "Fix it". Its turns: holon turns "Fix it"`)
 	contains(t, s.holon("close", end[5:]).err, "no such thread", "A beginning or ending of an id takes at least 4 characters.")
 	contains(t, s.holon("interrupt", "nothing").err, `"nothing": no such thread or turn`, "holon threads lists the threads, holon turns the turns.")
 	if got := s.holon("turns", "--thread", end).err; got != "" {
