@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,9 @@ func TestRunAndChatWorkWhereTheyAreTyped(t *testing.T) {
 			first, _, _ := strings.Cut(r.out, "\n")
 			if said := first + r.err; args[0] == "run" && (c.cwd == "" || len(args) == 2) && !strings.Contains(said, c.says) {
 				t.Errorf("%q: no %q in %q", args, c.says, said)
+			}
+			if begins := " with agent " + c.agent + " in " + cmp.Or(cwd, set) + ". "; args[0] == "chat" && c.agent != "echo" && !strings.Contains(first, begins) {
+				t.Errorf("%q: no %q in %q", args, begins, first)
 			}
 		}
 	}

@@ -251,8 +251,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	if err := callRetrying(ctx, c, "turn/start", turn, &s.raw); err != nil {
 		var refused *client.Error
+		// A thread with an id or a key of the caller's choice stays: a further run finds it.
 		if o.parent != "" && started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
-			closeUnused(ctx, c, started.ThreadID)
+			closeUnused(ctx, c, started.ThreadID, "its first turn could not start")
 		}
 		return s, err
 	}
@@ -277,17 +278,15 @@ func (o runOptions) names(f finder, s startedTurn) (thread threads.Thread, name,
 	return thread, name, nameToStop(f.console, name, &turns.Turn{TurnID: s.TurnID, State: s.State})
 }
 
-// closeUnused closes a child thread whose first turn was refused. One that has a name
-// or a key of the caller's choice stays: a further run finds it.
-func closeUnused(ctx context.Context, c *client.Client, threadID string) {
+// closeUnused closes a thread that has no turn. If that fails, it stays, empty.
+func closeUnused(ctx context.Context, c *client.Client, threadID, reason string) {
 	var list struct {
 		Turns []json.RawMessage `json:"turns"`
 	}
 	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "limit": 1}, &list); err != nil || len(list.Turns) > 0 {
 		return
 	}
-	// If it is not closed, it is with the thread above it.
-	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "its first turn could not start"}, nil)
+	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": reason}, nil)
 }
 
 // retry is the turn's retry policy, nil for that of its agent.
