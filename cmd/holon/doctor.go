@@ -133,7 +133,7 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 		}
 		if here.LogID != server.logID {
 			r.Findings = append(r.Findings, sqlite.Finding{Name: "server", Level: sqlite.Warning, Text: fmt.Sprintf(
-				"%s has %s, the server has another one: what is said here of files is not about that server", view.Dir(), here.LogID)})
+				"the log in %s is not that of the server: what is said here of files is not about that server", view.Dir())})
 		}
 	}
 	r.Findings = append(r.Findings, writable(view.Dir()))

@@ -108,7 +108,7 @@ func servedFrom(data, url, logID string) bool {
 // doctor in.
 func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 	e := g.endpoint()
-	text := fmt.Sprintf("%s (from %s) answers: version %s, %s, %d events", e.URL, e.Source, who.ServerInfo.Version, who.LogID, who.LatestSeq)
+	text := fmt.Sprintf("%s (from %s) answers: version %s, %d events", e.URL, e.Source, who.ServerInfo.Version, who.LatestSeq)
 	switch {
 	case e.TokenFrom == "":
 		text += "; no token was needed"

@@ -19,7 +19,6 @@ type serverStatus struct {
 	StartedAt   time.Time `json:"started_at"`
 	LastEventAt *string   `json:"last_event_at"`
 	PausedAt    *string   `json:"paused_at"`
-	LogID       string    `json:"log_id"`
 	FirstSeq    int64     `json:"first_seq"`
 	LatestSeq   int64     `json:"latest_seq"`
 	Threads     int64     `json:"threads"`
@@ -134,7 +133,6 @@ func (s serverStatus) print(con *console, url string) error {
 		{"threads", fmt.Sprint(s.Threads)},
 		{"streams", fmt.Sprintf("%d open (a dashboard has two)", s.Streams)},
 		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
-		{"log id", timeline.OneLine(s.LogID)},
 		{"agents", strings.Join(agents, ", ")},
 	}
 	if err := con.printFields(8, lines); err != nil {
