@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -36,7 +37,7 @@ type serverStatus struct {
 }
 
 func newStatusCommand(g *globals) *cobra.Command {
-	var dismiss bool
+	var dismiss, address bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the server",
@@ -46,7 +47,8 @@ retries those; with --dismiss they are not shown again, here, in the dashboard a
 the console.
 
   holon status
-  holon status --dismiss`,
+  holon status --dismiss
+  curl "$(holon status --address)/metrics"`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			if dismiss {
@@ -62,6 +64,17 @@ the console.
 				return err
 			}
 			defer c.Close()
+			endpoint, err := c.Endpoint()
+			if err != nil {
+				return err
+			}
+			if address {
+				if err := initialize(cmd.Context(), c, &api.InitializeResult{}); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(g.out, endpoint.URL)
+				return err
+			}
 			var raw json.RawMessage
 			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
 				if format == "text" && outside(err) { // a limited token may still read what became of its threads
@@ -81,10 +94,6 @@ the console.
 			if status.State == "running" && client.IsKind(c.Ready(cmd.Context()), client.KindUnavailable) {
 				status.State += ", but it cannot store anything: holon doctor, or the server's log, says why"
 			}
-			endpoint, err := c.Endpoint()
-			if err != nil {
-				return err
-			}
 			if err := status.print(&g.console, endpoint.URL); err != nil {
 				return err
 			}
@@ -96,6 +105,7 @@ the console.
 			return printLost(cmd.Context(), &g.console, c)
 		}),
 	}
+	cmd.Flags().BoolVar(&address, "address", false, "print only the address of the server, for scripts")
 	cmd.Flags().BoolVar(&dismiss, "dismiss", false, "do not show again what has ended with a restart so far")
 	return cmd
 }
