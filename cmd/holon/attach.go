@@ -34,11 +34,8 @@ the thread is closed. Ctrl-C ends only the command: turns continue.
 		Args: oneName(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, logID, err := parseCursor(after)
-			if err != nil {
-				return err
-			}
-			if logID != "" {
-				return usagef("--after %s: give a seq alone, such as 41", after)
+			if err != nil || logID != "" {
+				return usagef("--after %s: give a seq such as 41", inQuotes(after))
 			}
 			if g.output == "json" {
 				return usagef("-o json: an attached thread has no end; this command prints text, jsonl")

@@ -35,7 +35,7 @@ type globals struct {
 	output    string
 	args      []string // the command line, without the program
 	program   string   // how this program was called; "" = not known
-	started   bool     // a subcommand's own code has begun
+	running   *cobra.Command // the one whose own code has begun; nil = none
 	loaded    *config.Loaded
 	server    *client.Client // the one that connectTo has made last, for hints
 }
@@ -150,7 +150,7 @@ func (g *globals) complain(err error) {
 
 // complaint is what a person reads of an error.
 func complaint(g *globals, err error) string {
-	text := "holon: " + timeline.Clean(redact(g.server, err.Error()))
+	text := "holon: " + timeline.Clean(redact(g.server, inFlags(g.running, err)))
 	if hint := g.hint(err); hint != "" {
 		text += "\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
 	}

@@ -88,11 +88,7 @@ a thread of the agent mailbox:
 // noInbox adds to the error for a name that stands for no thread which subcommand it may
 // mean.
 func noInbox(cmd *cobra.Command, name string, err error) error {
-	var known []string
-	for _, sub := range cmd.Commands() {
-		known = append(known, sub.Name())
-	}
-	if is := nearest.Of(name, known); is != "" {
+	if is := nearest.Of(name, subcommands(cmd)); is != "" {
 		return &hintedError{err, "Did you mean holon inbox " + is + "?"}
 	}
 	return err

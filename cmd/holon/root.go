@@ -27,8 +27,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
-			g.started = true
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			g.running = cmd
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if showVersion {
@@ -154,7 +154,7 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if !g.started {
+	if g.running == nil {
 		err = explainFlag(command, args, err)
 	}
 	var exit *exitError
@@ -167,7 +167,7 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	var usage *usageError
 	var setting *config.Error
 	switch {
-	case errors.As(err, &usage) || !g.started:
+	case errors.As(err, &usage) || g.running == nil:
 		g.complain(err)
 		if usage != nil && usage.of != nil {
 			command = usage.of
