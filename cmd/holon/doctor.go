@@ -57,7 +57,7 @@ fine; --all prints every check, in its order. The exit code is 1 if anything is 
 			}
 			if !skip {
 				if server.elsewhere && !cmd.Flags().Changed("agent") {
-					g.loaded.Agents = nil // they are of a server here
+					g.loaded.Agents, g.loaded.DefaultAgent = nil, config.KindEcho // they are of a server here
 				}
 				if format == "text" && startsAgents(g.loaded) {
 					g.note("starting each agent once …")

@@ -33,8 +33,8 @@ type globals struct {
 	tokenFile string
 	caFile    string
 	output    string
-	args      []string // the command line, without the program
-	program   string   // how this program was called; "" = not known
+	args      []string       // the command line, without the program
+	program   string         // how this program was called; "" = not known
 	running   *cobra.Command // the one whose own code has begun; nil = none
 	loaded    *config.Loaded
 	server    *client.Client // the one that connectTo has made last, for hints
