@@ -112,7 +112,7 @@ func TestARunThatIsRefusedLeavesNoOpenChildThread(t *testing.T) {
 	}
 	for _, more := range [][]string{{}, {"--background"}, {"--thread=kid"}, {"--idempotency-key=once"}} {
 		// The server refuses the turn, not the thread.
-		if r := s.holon(append([]string{"run", "--parent=main", "--max-attempts=101", "hello"}, more...)...); r.code != exitFailed || !strings.Contains(r.err, "max_attempts") {
+		if r := s.holon(append([]string{"run", "--parent=main", "--max-attempts=101", "hello"}, more...)...); r.code != exitFailed || !strings.Contains(r.err, "--max-attempts: must be") {
 			t.Errorf("%v: exit %d, %s", more, r.code, r.err)
 		}
 	}

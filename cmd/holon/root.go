@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -166,18 +165,17 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	}
 	var usage *usageError
 	var setting *config.Error
+	text, code := complaint(g, err), exitFailed
 	switch {
 	case errors.As(err, &usage) || g.running == nil:
-		g.complain(err)
 		if usage != nil && usage.of != nil {
 			command = usage.of
 		}
-		fmt.Fprintf(g.err, "Try: %s --help\n", command.CommandPath())
-		return exitUsage
+		text += "\nTry: " + command.CommandPath() + " --help"
+		code = exitUsage
 	case errors.As(err, &setting):
-		g.complain(err)
-		return exitUsage
+		code = exitUsage
 	}
-	g.complain(err)
-	return exitFailed
+	sayAs(g, command, text)
+	return code
 }
