@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,13 +72,9 @@ known only after it was started once. "holon doctor" starts each agent once.
 				}
 			}
 			if len(args) == 1 {
-				i := slices.IndexFunc(rows, func(a agentRow) bool { return a.Name == args[0] })
-				if i < 0 {
-					names := make([]string, len(rows))
-					for i := range rows {
-						names[i] = rows[i].Name
-					}
-					return fmt.Errorf("there is no agent %q%s", args[0], cmp.Or(nearest.Hint(args[0], names), "; `holon agents` lists them"))
+				i, err := agentOf(rows, args[0])
+				if err != nil {
+					return err
 				}
 				if format == "text" {
 					return rows[i].print(&g.console, i == 0)
@@ -92,6 +87,17 @@ known only after it was started once. "holon doctor" starts each agent once.
 			return printAgents(&g.console, rows)
 		}),
 	}
+}
+
+// agentOf is the index of the agent of this name.
+func agentOf(rows []agentRow, name string) (int, error) {
+	names := make([]string, len(rows))
+	for i, a := range rows {
+		if names[i] = a.Name; a.Name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no agent %s%s", inQuotes(name), cmp.Or(nearest.Hint(name, names), "; holon agents lists them"))
 }
 
 func printAgents(con *console, rows []agentRow) error {

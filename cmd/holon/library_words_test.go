@@ -81,6 +81,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "word", args: []string{"bench", "--only=laency"}, says: []string{`"laency"`, "did you mean latency?"}},
 		{door: "word", args: []string{"run", "--agent=ehco", "hi"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
 		{door: "word", args: []string{"agents", "ehco"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
+		{door: "word", args: []string{"threads", "--agent=ehco"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
 		{door: "word", args: []string{"serve", "--agent=claud"}, says: []string{`"claud"`, "did you mean claude?"}},
 		{door: "word", args: []string{"run", "--on-busy=quue", "hi"}, says: []string{`"quue"`, "did you mean queue?"}},
 		{door: "word", args: []string{"run", "--review=allways", "hi"}, says: []string{`"allways"`, "did you mean always?"}},
