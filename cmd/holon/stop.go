@@ -124,7 +124,7 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 	if err != nil {
 		return nil, err
 	}
-	if url := givenURL(g); url != "" && (g.url != "" || loaded.Sources["data"].Origin != config.FromFlag) && !servedFrom(loaded.Data, url, "") {
+	if url := givenURL(g); url != "" && (g.url != "" || loaded.Sources["data"].Origin != config.FromFlag) && !servers.Of(loaded.Data, url, "") {
 		return nil, &hintedError{fmt.Errorf("%s is not the server on %s", url, loaded.Data),
 			"holon stop finds a server by its data directory. On the machine of that one: holon stop --data DIR"}
 	}
