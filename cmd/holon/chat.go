@@ -73,7 +73,7 @@ too.
 				Client: c, Thread: t.ThreadID, In: g.in, Out: g.out, Environ: g.environ, Colour: g.env("NO_COLOR") == "",
 			})
 			if result.Runs {
-				g.note("The turn continues at the server: holon chat %s", timeline.OneLine(result.Thread))
+				g.note("The turn continues at the server: holon chat %s", nameByID(g.finder(cmd, c), result.Thread))
 			}
 			return err
 		},

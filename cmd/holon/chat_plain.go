@@ -227,7 +227,7 @@ func (p *plainChat) leave() error {
 	if len(p.underWay()) == 0 {
 		return nil
 	}
-	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
+	return p.say("the turn continues at the server: holon chat %s", nameByID(finder{console: p.con, ctx: p.ctx, client: p.client}, p.thread.ThreadID))
 }
 
 // notSent says which texts were not sent when the chat ends, and reports whether there are
@@ -248,7 +248,7 @@ func (p *plainChat) notSent() (any bool, err error) {
 
 // unanswered ends the chat with an open question, because the input has ended.
 func (p *plainChat) unanswered() error {
-	return errors.Join(p.say("the agent waits for an answer: holon respond %s", p.open[0].id), &exitError{code: exitFailed})
+	return errors.Join(p.say("the agent waits for an answer: holon respond %s", shownID(p.con, p.open[0].id)), &exitError{code: exitFailed})
 }
 
 // take shows an event.
