@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 	p := newUser(t)
@@ -46,5 +49,8 @@ func TestErrorsOfTheServerNameFlags(t *testing.T) {
 		if r := s.holon(c.args...); r.code != exitFailed || r.err != "holon: "+c.want+"\n" {
 			t.Errorf("holon %q: %+v", c.args, r)
 		}
+	}
+	if open := s.want("threads", "--state=running"); strings.Count(open, "\n") != 2 {
+		t.Errorf("a run that was refused leaves a thread:\n%s", open)
 	}
 }

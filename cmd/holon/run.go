@@ -252,7 +252,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	if err := callRetrying(ctx, c, "turn/start", turn, &s.raw); err != nil {
 		var refused *client.Error
 		// A thread with an id or a key of the caller's choice stays: a further run finds it.
-		if o.parent != "" && started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
+		if started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
 			closeUnused(ctx, c, started.ThreadID, "its first turn could not start")
 		}
 		return s, err
