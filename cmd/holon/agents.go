@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -53,16 +54,15 @@ known only after it was started once. "holon doctor" starts each agent once.
   holon agents -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			var result struct {
-				Agents []json.RawMessage `json:"agents"`
-				Latest int64             `json:"latest_seq"`
-			}
-			if err := c.Call(cmd.Context(), "agent/list", nil, &result); err != nil {
+			defer c.close()
+			raw, result, err := ask[struct {
+				Agents []jsontext.Value `json:"agents"`
+			}](c, "agent/list", nil)
+			if err != nil {
 				return err
 			}
 			rows := make([]agentRow, len(result.Agents))
@@ -76,15 +76,15 @@ known only after it was started once. "holon doctor" starts each agent once.
 				if err != nil {
 					return err
 				}
-				if format == "text" {
-					return rows[i].print(&g.console, i == 0)
+				if c.format == "text" {
+					return rows[i].print(c.console, i == 0)
 				}
-				return g.printRaw(result.Agents[i], format == "json")
+				return c.printData(result.Agents[i], "")
 			}
-			if format != "text" {
-				return g.printRows(format, "agents", result.Agents, result.Latest)
+			if c.format != "text" {
+				return c.printData(raw, "agents")
 			}
-			return printAgents(&g.console, rows)
+			return printAgents(c.console, rows)
 		}),
 	}
 }

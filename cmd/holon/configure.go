@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // threadConfig has the settings of a thread's agent and their possible values.
@@ -69,24 +71,24 @@ they began, and that is refused.
 					return err
 				}
 			}
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			thread, err := g.finder(cmd, c).find(args[0], &threadNames)
+			defer c.close()
+			thread, err := c.finder().find(args[0], &threadNames)
 			if err != nil {
 				return err
 			}
-			var read struct {
+			_, read, err := ask[struct {
 				Thread struct {
-					Config  json.RawMessage `json:"config"`
+					Config  jsontext.Value `json:"config"`
 					Summary struct {
 						Cwd string `json:"cwd"`
 					} `json:"summary"`
 				} `json:"thread"`
-			}
-			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": thread.id}, &read); err != nil {
+			}](c, "thread/read", map[string]any{"thread_id": thread.id})
+			if err != nil {
 				return err
 			}
 			is, err := readConfig(read.Thread.Config)
@@ -96,12 +98,12 @@ they began, and that is refused.
 			is.Cwd = read.Thread.Summary.Cwd
 			if len(args) == 1 {
 				if len(read.Thread.Config) == 0 {
-					read.Thread.Config = json.RawMessage("{}")
+					read.Thread.Config = jsontext.Value("{}")
 				}
-				if format != "text" {
-					return g.printJSON(map[string]any{"thread_id": thread.id, "config": read.Thread.Config}, format == "json")
+				if c.format != "text" {
+					return c.printValue(map[string]any{"thread_id": thread.id, "config": read.Thread.Config}, "")
 				}
-				return is.print(&g.console)
+				return is.print(c.console)
 			}
 			params := map[string]any{"thread_id": thread.id}
 			if moves {
@@ -110,30 +112,19 @@ they began, and that is refused.
 			if config := is.typed(set); len(config) > 0 {
 				params["config"] = config
 			}
-			if key != "" {
-				params["idempotency_key"] = key
-			}
-			var raw json.RawMessage
-			if err := c.Call(cmd.Context(), "thread/configure", params, &raw); err != nil {
+			raw, r, err := change[turns.ConfigureResult](c, "thread/configure", key, params)
+			if err != nil {
 				return err
 			}
-			if format != "text" {
-				return g.printRaw(raw, format == "json")
+			if c.format != "text" {
+				return c.printData(raw, "")
 			}
-			var result struct {
-				Config json.RawMessage `json:"config"`
-				Cwd    string          `json:"cwd"`
-			}
-			if err := json.Unmarshal(raw, &result); err != nil {
-				return fmt.Errorf("read the settings: %w", err)
-			}
-			where := cmp.Or(result.Cwd, is.Cwd)
-			if is, err = readConfig(result.Config); err != nil {
+			where := cmp.Or(r.Cwd, is.Cwd)
+			if is, err = readConfig(r.Config); err != nil {
 				return err
 			}
 			is.Cwd = where
-			_, err = fmt.Fprintf(g.textOut(), "%s: %s\n", thread.shown(&g.console), is.of(slices.Sorted(maps.Keys(set))))
-			return err
+			return c.printText(thread.shown(c.console)+": "+is.of(slices.Sorted(maps.Keys(set)))+"\n", nil)
 		}),
 	}
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and settings change only once, however often this is run")
@@ -156,7 +147,7 @@ func readSettings(args []string) (map[string]string, error) {
 	return set, nil
 }
 
-func readConfig(raw json.RawMessage) (c threadConfig, err error) {
+func readConfig(raw jsontext.Value) (c threadConfig, err error) {
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return c, fmt.Errorf("read the thread's config: %w", err)

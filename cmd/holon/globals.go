@@ -123,15 +123,6 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	return c, nil
 }
 
-// dial calls format, for a command that prints text or JSON, and then client.
-func (g *globals) dial(cmd *cobra.Command) (format string, c *client.Client, err error) {
-	if format, err = g.format("text", "json", "jsonl"); err != nil {
-		return "", nil, err
-	}
-	c, err = g.client(cmd)
-	return format, c, err
-}
-
 // format returns -o, which must be among allowed; the first is the default.
 func (g *globals) format(allowed ...string) (string, error) {
 	if g.output == "" {

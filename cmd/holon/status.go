@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -51,58 +50,48 @@ the console.
   curl "$(holon status --address)/metrics"`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			if dismiss {
-				c, err := g.caller(cmd)
-				if err != nil {
-					return err
-				}
-				defer c.close()
-				return dismissLost(c)
-			}
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			endpoint, err := c.Endpoint()
+			defer c.close()
+			if dismiss {
+				return dismissLost(c)
+			}
+			endpoint, err := c.client.Endpoint()
 			if err != nil {
 				return err
 			}
 			if address {
-				if err := initialize(cmd.Context(), c, &api.InitializeResult{}); err != nil {
+				if err := initialize(c.ctx, c.client, &api.InitializeResult{}); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(g.out, endpoint.URL)
-				return err
+				return c.printText(endpoint.URL+"\n", nil)
 			}
-			var raw json.RawMessage
-			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
-				if format == "text" && outside(err) { // a limited token may still read what became of its threads
-					if err := printLost(cmd.Context(), &g.console, c); err != nil {
+			raw, status, err := ask[serverStatus](c, "holon/status", nil)
+			if err != nil {
+				if c.format == "text" && outside(err) { // a limited token may still read what became of its threads
+					if err := printLost(c); err != nil {
 						return err
 					}
 				}
 				return err
 			}
-			if format != "text" {
-				return g.printRaw(raw, format == "json")
+			if c.format != "text" {
+				return c.printData(raw, "")
 			}
-			var status serverStatus
-			if err := json.Unmarshal(raw, &status); err != nil {
-				return fmt.Errorf("read the status: %w", err)
-			}
-			if status.State == "running" && client.IsKind(c.Ready(cmd.Context()), client.KindUnavailable) {
+			if status.State == "running" && client.IsKind(c.client.Ready(c.ctx), client.KindUnavailable) {
 				status.State += ", but it cannot store anything: holon doctor, or the server's log, says why"
 			}
 			if err := status.print(&g.console, endpoint.URL); err != nil {
 				return err
 			}
 			if status.Turns.Active > 0 {
-				if err := printActive(cmd.Context(), &g.console, c); err != nil {
+				if err := printActive(c); err != nil {
 					return err
 				}
 			}
-			return printLost(cmd.Context(), &g.console, c)
+			return printLost(c)
 		}),
 	}
 	cmd.Flags().BoolVar(&address, "address", false, "print only the address of the server, for scripts")
