@@ -64,9 +64,9 @@ func noneWaits(f finder, name string, thread named) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for _, raw := range found.rows {
+		if len(found.rows) > 0 {
 			var r row
-			if err := json.Unmarshal(raw, &r); err != nil {
+			if err := json.Unmarshal(found.rows[0], &r); err != nil {
 				return "", fmt.Errorf("read a row of turn/list: %w", err)
 			}
 			return r.TurnID, nil
