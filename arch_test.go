@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"bridges":       {"backoff", "nearest", "sanitize", "question", "notify", "ledger", "follow", "items", "threads", "turns", "inbox", "cursors"},
 	"bridges/kinds": {"sanitize", "notify", "turns", "bridges", "agents/process"},
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens"},
-	"agents":        {"limits", "backoff", "strict", "mend", "lines", "notify", "items", "turns", "host"},
+	"agents":        {"limits", "nearest", "backoff", "strict", "mend", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "sanitize", "question", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
 	"api":           {"limits", "nearest", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens", "events", "worktree"},
 	"tools":         {"mend", "sanitize", "notify", "items", "threads", "turns", "inbox", "api"},

@@ -30,6 +30,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	if err := c.Check(); err != nil {
 		return turns.ConfigureResult{}, err
 	}
+	c.Cwd = cleaned(c.Cwd)
 	unlock, err := e.agentLocks.lock(ctx, c.ThreadID)
 	if err != nil {
 		return turns.ConfigureResult{}, err
@@ -43,21 +44,21 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 		return turns.ConfigureResult{}, err
 	}
 	g := e.rules.agents.of(t.Agent)
-	if c.Cwd != "" && c.Cwd != t.Cwd {
-		if g.settled && t.AgentSessionID != "" {
-			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "goes on with a conversation only in the directory in which that began: start another thread in the new one"}
-		}
+	if c.Cwd != "" && !sameDirectory(c.Cwd, t.Cwd) {
 		if g.local != nil {
 			if err := e.dirs.usable(ctx, c.Cwd); err != nil {
 				return turns.ConfigureResult{}, err
 			}
+		}
+		if g.settled && t.AgentSessionID != "" {
+			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "goes on with a conversation only in the directory in which that began: start another thread in the new one"}
 		}
 		t.Cwd = c.Cwd
 	}
 	var is turns.AgentThread
 	if len(c.Config) > 0 {
 		if g.configurer == nil {
-			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
+			return turns.ConfigureResult{}, turns.NoSettings(t.Agent, c.Config)
 		}
 		if is, err = e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
 			return g.configurer.Configure(ctx, agentThread(t), c.Config)
@@ -77,8 +78,10 @@ func (d *decision) configure(c turns.Configure, is turns.AgentThread) (turns.Con
 	if err := d.mustBeOpen(); err != nil {
 		return turns.ConfigureResult{}, err
 	}
-	if c.Cwd != "" && c.Cwd != d.next().thread.Cwd {
-		if d.active() != nil {
+	if c.Cwd != "" && !sameDirectory(c.Cwd, d.next().thread.Cwd) {
+		// The agent may have its new settings already, so a turn that has begun since it was
+		// asked is no reason to refuse any more.
+		if d.active() != nil && len(c.Config) == 0 {
 			return turns.ConfigureResult{}, turns.ErrBusy
 		}
 		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", Cwd: c.Cwd, RequestedBy: requestedBy(c.By)})

@@ -94,7 +94,7 @@ func (e *Engine) Agents() []turns.AgentInfo {
 }
 
 // Directory is where the agent of this name works for a thread with this cwd. It is ""
-// where the server knows no directory: for agents that write no files, for workers, and
+// where the server knows no directory: for mailboxes, for workers, and
 // for agents that are no longer configured.
 func (e *Engine) Directory(agent, cwd string) string {
 	if local := e.rules.agents.of(agent).local; local != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/seed82539d15/holon/turns"
@@ -16,6 +17,18 @@ const (
 	lookWithin = 5 * time.Second
 	maxLooks   = 16 // at once; further ones wait
 )
+
+// cleaned is the one name of a directory: agents, lists and comparisons get it as it was
+// looked at. "" is none.
+func cleaned(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Clean(dir)
+}
+
+// sameDirectory compares names of which the log may have one that was not cleaned.
+func sameDirectory(a, b string) bool { return cleaned(a) == cleaned(b) }
 
 // directories looks whether agents can work in a directory. It is safe for use by many
 // goroutines.

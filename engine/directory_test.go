@@ -175,6 +175,9 @@ func TestASettledConversationKeepsItsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := len(h.updates())
+		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: filepath.Join(to, "none")}); !isMissing(err) {
+			t.Errorf("a missing one is refused for another reason: %+v, %v", r, err)
+		}
 		var cannot *turns.UnsupportedError
 		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: to}); !errors.As(err, &cannot) || cannot.Agent != "in" {
 			t.Errorf("%+v, %v", r, err)
@@ -182,6 +185,55 @@ func TestASettledConversationKeepsItsDirectory(t *testing.T) {
 		if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: from}); err != nil || r.Cwd != from || len(h.updates()) != n {
 			t.Errorf("where it is: %+v, %v", r, err)
 		}
+	})
+}
+
+func TestADirectoryHasOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &mover{puppet: newPuppet("in", false)}
+		h := newHarness(t, setup{agents: []turns.Agent{in}})
+		defer h.check()
+		t.Cleanup(in.free)
+		dir := t.TempDir()
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink("/", link); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{dir + "/", dir + "/.//", dir + "/none/..", link + "/.." + dir} {
+			r, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Agent: "in", Cwd: name})
+			if i < 3 && (err != nil || r.Created != (i == 0)) || i == 3 && !errors.Is(err, threads.ErrConflict) {
+				t.Errorf("%s: %+v, %v", name, r, err)
+			}
+			if r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: dir + "/."}); err != nil || r.Cwd != dir {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		if n := len(h.updates()); n != 0 {
+			t.Errorf("the same directory was changed %d times", n)
+		}
+	})
+}
+
+// What the agent has accepted is stored: a turn that begins while the agent is asked does
+// not leave it with settings that the thread does not have.
+func TestSettingsAndADirectoryAreChangedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to := t.TempDir(), t.TempDir()
+		in := &mover{puppet: newPuppet("in", false)}
+		h := newHarness(t, setup{agents: []turns.Agent{in}})
+		defer h.check()
+		t.Cleanup(in.free)
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Agent: "in", Cwd: from}); err != nil {
+			t.Fatal(err)
+		}
+		in.meanwhile = func() { h.start("a") }
+		r, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Cwd: to, Config: settings(`"x"`)})
+		if err != nil || r.Cwd != to || string(r.Config) != `{"mode":"x"}` {
+			t.Errorf("%+v, %v", r, err)
+		}
+		c := h.next(in.puppet)
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
 	})
 }
 
@@ -193,12 +245,16 @@ func (*settler) KeepsDirectory() bool { return true }
 // mover is a puppet that works in a directory, and notes those in which it is configured.
 type mover struct {
 	*puppet
-	asked []string
+	asked     []string
+	meanwhile func() // called while it is asked for settings; nil = nothing happens
 }
 
 func (*mover) Directory(cwd string) (string, error) { return cmp.Or(cwd, "/"), nil }
 
 func (m *mover) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
 	m.asked = append(m.asked, t.Cwd)
+	if m.meanwhile != nil {
+		m.meanwhile()
+	}
 	return m.puppet.Configure(ctx, t, set)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -19,6 +20,7 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 	if err := c.Check(); err != nil {
 		return turns.StartThreadResult{}, err
 	}
+	c.Cwd = cleaned(c.Cwd)
 	id := c.ThreadID
 	if id == "" {
 		// A repeated request must not create the actor of a new thread.
@@ -37,17 +39,25 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 			return turns.StartThreadResult{}, err
 		}
 	}
-	var noDirectory error
-	if c.Cwd != "" {
-		if noDirectory = e.dirs.usable(ctx, c.Cwd); ctx.Err() != nil {
-			return turns.StartThreadResult{}, context.Cause(ctx)
-		}
+	start := func(looked bool) (turns.StartThreadResult, error) {
+		return call(ctx, e, id, func(a *actor) (turns.StartThreadResult, error) {
+			r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c, owner, looked) })
+			return r, err
+		})
 	}
-	return call(ctx, e, id, func(a *actor) (turns.StartThreadResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c, owner, noDirectory) })
-		return r, err
-	})
+	r, err := start(false)
+	if errors.Is(err, errNotLooked) {
+		if err := e.dirs.usable(ctx, c.Cwd); err != nil {
+			return turns.StartThreadResult{}, err
+		}
+		r, err = start(true)
+	}
+	return r, err
 }
+
+// errNotLooked is the error of a decision for which a directory must be looked at first,
+// which no actor does: it may take long.
+var errNotLooked = errors.New("engine: the directory was not looked at")
 
 // ownerOf reads the owner of a child thread that is to start, which must be open and
 // may have one.
@@ -84,8 +94,10 @@ func (e *Engine) ownerOf(ctx context.Context, c turns.StartThread) (owner *threa
 }
 
 // startThread starts a thread. owner is that of a child thread; nil for any other.
-// noDirectory is why no agent of this machine can work in the Cwd of c; nil = one can.
-func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, noDirectory error) (turns.StartThreadResult, error) {
+// looked says that an agent of this machine can work in the Cwd of c, and errNotLooked that
+// it must be known.
+func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, looked bool) (turns.StartThreadResult, error) {
+	given := c.Cwd != ""
 	if owner != nil && d.next().thread == nil { // one that exists has its own
 		c.Agent, c.Cwd = cmp.Or(c.Agent, owner.Agent), cmp.Or(c.Cwd, owner.Cwd)
 	}
@@ -112,8 +124,8 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, noDir
 		if agent == "" {
 			agent = d.rules.cfg.DefaultAgent
 		}
-		if noDirectory != nil && d.rules.agents.of(agent).local != nil {
-			return turns.StartThreadResult{}, noDirectory
+		if given && !looked && d.rules.agents.of(agent).local != nil {
+			return turns.StartThreadResult{}, errNotLooked
 		}
 		body := &threads.Changed{
 			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,
@@ -126,7 +138,7 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, noDir
 		d.change.thread(notify.ThreadStarted, body)
 	} else if owner != nil && (d.next().thread.Level == 0 || d.next().thread.Parent.ThreadID != owner.ThreadID) {
 		return turns.StartThreadResult{}, threads.ErrConflict
-	} else if (c.Agent != "" && c.Agent != d.next().thread.Agent) || (c.Cwd != "" && c.Cwd != d.next().thread.Cwd) {
+	} else if (c.Agent != "" && c.Agent != d.next().thread.Agent) || (c.Cwd != "" && !sameDirectory(c.Cwd, d.next().thread.Cwd)) {
 		return turns.StartThreadResult{}, threads.ErrConflict
 	}
 	t := d.next().thread

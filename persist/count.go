@@ -71,11 +71,16 @@ func (c *counting) add(v ledger.Values) error {
 		return nil
 	}
 	status, err := c.statuses.of(t)
-	if err != nil || t.Level > 0 && status != turns.ListNeedsYou {
+	if err != nil {
 		return err
 	}
 	if c.q.Within != nil {
 		if ok, err := c.q.Within.Has(c.ctx, t.ThreadID); err != nil || !ok {
+			return err
+		}
+	}
+	if t.Level > 0 && status != turns.ListNeedsYou {
+		if below, err := c.below(t); err != nil || below {
 			return err
 		}
 	}
@@ -98,4 +103,20 @@ func (c *counting) add(v ledger.Values) error {
 		c.out.Closed++
 	}
 	return nil
+}
+
+// below reports whether the owner of a child thread may be counted, too.
+func (c *counting) below(t *threads.Thread) (bool, error) {
+	if c.q.Within == nil {
+		return true, nil
+	}
+	v, err := c.s.Get(threads.BriefByID, t.ThreadID)
+	if err != nil || v == nil {
+		return false, err
+	}
+	full, err := threads.ReadBrief(v)
+	if err != nil {
+		return false, err
+	}
+	return c.q.Within.Has(c.ctx, full.Parent.ThreadID)
 }

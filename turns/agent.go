@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // Agent executes turns. Implementations live below package agents. All
@@ -331,6 +334,12 @@ func (e *NoAgentError) Error() string { return fmt.Sprintf("there is no agent %q
 
 // Unwrap returns ErrAgentNotFound.
 func (e *NoAgentError) Unwrap() error { return ErrAgentNotFound }
+
+// NoSettings is the error of an agent without settings that was to change some, at least one.
+func NoSettings(agent string, config map[string]jsontext.Value) *UnsupportedError {
+	name := slices.Min(slices.Collect(maps.Keys(config)))
+	return &UnsupportedError{Agent: agent, What: fmt.Sprintf("has no settings, and so no %.64q", name) + nearest.Hint(name, []string{"cwd"})}
+}
 
 // UnsupportedError says that an agent cannot do what was requested.
 type UnsupportedError struct {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -24,7 +25,7 @@ type Agent struct {
 	running sync.WaitGroup // processes and sessions
 	host    atomic.Pointer[turns.Host]
 	late    atomic.Int64 // messages that came too late to be stored
-	memory  memory
+	meter   process.Meter
 
 	mu      sync.Mutex
 	threads map[string]*thread

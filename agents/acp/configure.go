@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -60,28 +61,29 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// checkSetting checks that a setting can have the value.
-func checkSetting(want setting, is mapping.Setting, ok bool) error {
-	invalid := func(reason, text string) error {
-		return &turns.InvalidError{Field: "config." + want.name, Reason: reason, Text: text}
+// settingOf returns the setting of a session that is to be changed, if it can have the value.
+func settingOf(m *mapping.Session, want setting) (mapping.Setting, error) {
+	is, ok := m.Setting(want.name)
+	invalid := func(reason, text string) (mapping.Setting, error) {
+		return is, &turns.InvalidError{Field: "config." + want.name, Reason: reason, Text: text}
 	}
 	if !ok {
-		return invalid("unknown", "the agent has no setting of this name")
+		return invalid("unknown", "the agent has no setting of this name"+nearest.Hint(want.name, append(m.SettingNames(), "cwd")))
 	}
 	if is.Boolean {
 		if k := want.value.Kind(); k != jsontext.KindTrue && k != jsontext.KindFalse {
 			return invalid("type", "it is either true or false")
 		}
-		return nil
+		return is, nil
 	}
 	var value string
 	if json.Unmarshal(want.value, &value) != nil {
 		return invalid("type", "it is a string")
 	}
 	if len(is.Choices) > 0 && !slices.Contains(is.Choices, value) {
-		return invalid("unknown_value", "the choices are "+shorten(strings.Join(is.Choices, ", "), 500))
+		return invalid("unknown_value", shorten(nearest.NoneOf(value, is.Choices), 500))
 	}
-	return nil
+	return is, nil
 }
 
 // change has the agent change a setting. do calls a function in a goroutine
@@ -168,12 +170,12 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 func (s *session) set(ctx context.Context, list []setting, use func(func()) error) (changed bool, err error) {
 	for _, want := range list {
 		var is mapping.Setting
-		var ok bool
-		if err := use(func() { is, ok = s.m.Setting(want.name) }); err != nil {
+		var refused error
+		if err := use(func() { is, refused = settingOf(s.m, want) }); err != nil {
 			return changed, err
 		}
-		if err := checkSetting(want, is, ok); err != nil {
-			return changed, err
+		if refused != nil {
+			return changed, refused
 		}
 		if !same(is.Value, want.value) {
 			if err := s.change(ctx, want, is, use); err != nil {

@@ -79,7 +79,7 @@ func configure(ctx context.Context, s *session, config jsontext.Value, instead [
 		case ok && same(is.Value, w.value):
 			continue
 		}
-		err := checkSetting(w.setting, is, ok)
+		_, err := settingOf(s.m, w.setting)
 		if err == nil {
 			err = s.change(ctx, w.setting, is, func(f func()) error { f(); return nil })
 		}

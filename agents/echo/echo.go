@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -21,11 +22,17 @@ const Kind = "echo"
 // from any number of goroutines.
 type Agent struct{ name string }
 
+var _ turns.Local = (*Agent)(nil)
+
 // New returns an echo agent of this name.
 func New(name string) *Agent { return &Agent{name: name} }
 
 // Info describes the agent.
 func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
+
+// Directory implements turns.Local: what is tried with echo, in which directory a thread
+// works and that a missing one is refused, is as with any agent.
+func (a *Agent) Directory(cwd string) (string, error) { return process.Directory(cwd, "") }
 
 // Run executes the lines of the prompt in their order. A line with an error
 // fails the turn before anything is executed.

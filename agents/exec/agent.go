@@ -67,7 +67,10 @@ type Agent struct {
 	name string
 	cfg  Config
 
+	meter process.Meter
+
 	mu      sync.Mutex
+	groups  []*process.Group // that run
 	closed  bool
 	closing chan struct{} // closed by Close: kill running processes
 	runs    sync.WaitGroup
@@ -90,6 +93,26 @@ func (a *Agent) Info() turns.AgentInfo {
 
 // Directory implements turns.Local.
 func (a *Agent) Directory(cwd string) (string, error) { return process.Directory(cwd, a.cfg.Cwd) }
+
+// Memory implements turns.Measured.
+func (a *Agent) Memory() int64 {
+	a.mu.Lock()
+	groups := slices.Clone(a.groups)
+	a.mu.Unlock()
+	return a.meter.Bytes(groups)
+}
+
+// measures adds a process to those that run, until ended is called.
+func (a *Agent) measures(g *process.Group) (ended func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.groups = append(a.groups, g)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.groups = slices.DeleteFunc(a.groups, func(o *process.Group) bool { return o == g })
+	}
+}
 
 // Close kills the process groups of all prompts that still run and waits until
 // they are reaped. Later prompts fail. The server calls it last, after the

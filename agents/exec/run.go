@@ -69,6 +69,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) (out turns.Outcome) {
 		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}
 	defer forget()
+	defer a.measures(group)()
 	r := &run{
 		agent: a, over: p.Over, group: group, stderr: process.NewTail(a.cfg.StderrTail),
 		broken: make(chan struct{}), read: make(chan struct{}),

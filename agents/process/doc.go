@@ -21,6 +21,7 @@
 //	func (g *Group) Since(m Moment) []Descendant
 //	func (g *Group) EndSince(m Moment, which func(Descendant) bool, term, kill time.Duration) (left []Descendant)
 //	func Memory(groups []*Group) []int64
+//	func (m *Meter) Bytes(groups []*Group) int64
 //	func (p *Pipe) Read(buf []byte) (int, error)   // Group.Stdout, Group.Stderr
 //	func (p *Pipe) Drain()
 //	func (p *Pipe) Close() error

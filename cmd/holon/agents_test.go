@@ -123,8 +123,16 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 	if got := oneObject(t, s.want("run", "--thread", thread, "-o", "json", "settings"))["text"].(string); !strings.Contains(got, `"`+other+`"`) {
 		t.Errorf("the agent has settings %s, want mode %s", got, other)
 	}
-	if r := s.holon("configure", thread, "mode=nonsense"); r.code != exitFailed || !strings.Contains(r.err, "config.mode") {
-		t.Errorf("a mode that is not there: %+v", r)
+	echo := threadOf(t, s.want("run", "--agent=echo", "-o", "json", "hello"))
+	for _, c := range []struct{ thread, set, want string }{
+		{thread, "mode=" + other + "x", "config.mode: \"" + other + "x\" is none of"}, {thread, "mode=" + other + "x", "did you mean " + other + "?"},
+		{thread, "mdoe=x", "config.mdoe: the agent has no setting of this name; did you mean mode?"},
+		{thread, "cdw=/", "config.cdw: the agent has no setting of this name; did you mean cwd?"},
+		{echo, "cdw=/", `the agent echo has no settings, and so no "cdw"; did you mean cwd?`},
+	} {
+		if r := s.holon("configure", c.thread, c.set); r.code != exitFailed || !strings.Contains(r.err, c.want) {
+			t.Errorf("%s: no %q in %+v", c.set, c.want, r)
+		}
 	}
 	if r := s.holon("configure", thread, "mode"); r.code != exitUsage {
 		t.Errorf("no value: %+v", r)
@@ -145,14 +153,13 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 		t.Errorf("the thread knows what was said in its fork: %q", got)
 	}
 
-	echo := threadOf(t, s.want("run", "--agent=echo", "-o", "json", "hello"))
 	for _, args := range [][]string{{"configure", echo, "mode=x"}, {"fork", echo}} {
 		if r := s.holon(args...); r.code != exitFailed || !strings.Contains(r.err, "agent_unsupported") || !strings.Contains(r.err, "holon agents shows") {
 			t.Errorf("%v of echo: %+v", args, r)
 		}
 	}
-	if r := s.holon("configure", echo); r.code != exitOK || !strings.Contains(r.err, "Nothing is known") {
-		t.Errorf("%+v", r)
+	if out := s.want("configure", echo); strings.Count(out, "\n") != 2 || !strings.Contains(out, "\ncwd ") {
+		t.Errorf("echo has settings besides its directory:\n%s", out)
 	}
 }
 

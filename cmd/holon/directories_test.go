@@ -10,8 +10,8 @@ import (
 )
 
 // A thread without a cwd works in that of its agent, else in the server's directory: its
-// summary says which, and what git knows of it. An agent that writes no files works
-// nowhere, unless a client has said where.
+// summary says which, and what git knows of it. echo, which
+// writes no files, is as the others.
 func TestSummariesSayWhereAgentsWork(t *testing.T) {
 	servers, agents, threads := repository(t, "servers"), repository(t, "agents"), repository(t, "threads")
 	t.Chdir(servers)
@@ -22,7 +22,7 @@ func TestSummariesSayWhereAgentsWork(t *testing.T) {
 	s.start()
 	for _, c := range []struct{ agent, cwd, want string }{
 		{"bare", "", servers}, {"set", "", agents}, {"bare", threads, threads}, {"set", threads, threads},
-		{"echo", "", ""}, {"echo", threads, threads},
+		{"echo", "", servers}, {"echo", threads, threads},
 	} {
 		args := []string{"run", "--agent=" + c.agent}
 		if c.cwd != "" {

@@ -42,7 +42,7 @@ func terminalIn(t *testing.T) string {
 }
 
 // inDirectories starts a server with an agent "bare" that works where it is told, "set"
-// whose configuration has a directory, and echo, which works nowhere.
+// whose configuration has a directory, and echo, which is as bare.
 func inDirectories(t *testing.T) (s *server, set string) {
 	t.Helper()
 	s = &server{t: t, data: t.TempDir(), agents: agentsOf(t, "bare=exec:pwd", "set=exec:pwd")}
@@ -64,7 +64,7 @@ func TestRunAndChatWorkWhereTheyAreTyped(t *testing.T) {
 		{"bare", typed, typed, "bare in " + typed},
 		{"set", "", "", "works in " + set + ", which its configuration names"},
 		{"set", typed, typed, "set in " + typed},
-		{"echo", "", "", ""},
+		{"echo", "", here, "echo in " + here},
 		{"echo", typed, typed, "echo in " + typed},
 	} {
 		for _, args := range [][]string{{"run", "go"}, {"run", "--detach", "go"}, {"chat", "--plain"}} {
@@ -118,7 +118,7 @@ func TestAMissingDirectoryOfAFlagLeavesNoThread(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "--agent=bare", "--cwd=none", "go"}, {"run", "-d", "--agent=bare", "--cwd=" + none, "go"}, {"run", "-o", "json", "--agent=bare", "--cwd=none", "go"},
 		{"run", "--thread=named", "--agent=bare", "--cwd=none", "go"}, {"chat", "--plain", "--agent=bare", "--cwd=none"},
-		{"call", "thread/start", `{"agent":"bare","cwd":"` + none + `"}`},
+		{"call", "thread/start", `{"agent":"bare","cwd":"` + none + `"}`}, {"run", "--agent=echo", "--cwd=none", "go"},
 	} {
 		r := holon(t, s.data, "go\n", args...)
 		if _, threads := s.cwdOf(); r.code != exitFailed || threads != 0 || !strings.Contains(r.err, none+`" does not exist`) {

@@ -64,7 +64,10 @@ func (g *globals) hint(err error) string {
 	case "agent_not_found":
 		return "holon agents lists the agents; holon serve --agent NAME adds one."
 	case "agent_unsupported":
-		return "holon agents shows what each agent can do. A mailbox only takes messages: holon inbox send THREAD \"…\""
+		if strings.Contains(refused.Message, "inbox/send") {
+			return "A mailbox only takes messages: holon inbox send THREAD \"…\""
+		}
+		return "holon agents shows what each agent can do."
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":

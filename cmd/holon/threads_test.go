@@ -17,6 +17,7 @@ import (
 )
 
 func TestThreadsShowStatusAndLastActivity(t *testing.T) {
+	terminalIn(t) // no repository
 	s := startServer(t)
 	if r := s.holon("threads"); r.code != exitOK || !strings.Contains(r.err, `holon run "hello"`) {
 		t.Errorf("none: %+v", r)

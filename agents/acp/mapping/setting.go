@@ -83,3 +83,18 @@ func (c *config) nameOf(i int) string {
 	}
 	return o.ID
 }
+
+// SettingNames returns the names that Setting knows.
+func (s *Session) SettingNames() (names []string) {
+	c := &s.thread.config
+	for i := range c.OptionChoices {
+		names = append(names, c.nameOf(i))
+	}
+	for name, some := range map[string]bool{"mode": c.Mode != "" || len(c.Modes) > 0, "model": c.Model != "" || len(c.Models) > 0} {
+		if some && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

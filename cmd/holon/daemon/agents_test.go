@@ -40,7 +40,7 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 		if w, ok := agent.(turns.Remote); ok != (kind == config.KindWorker) || ok && w.Leases() != (turns.LeasePolicy{Lease: time.Second, ClaimTimeout: -1}) {
 			t.Errorf("%s: %v %v", kind, ok, agent)
 		}
-		if works := kind == config.KindACP || kind == config.KindExec; is[turns.Local](agent) != works {
+		if works := kind == config.KindACP || kind == config.KindExec || kind == config.KindEcho; is[turns.Local](agent) != works {
 			t.Errorf("%s works in a directory of this machine: %v", kind, !works)
 		}
 		// The policy does not hide the agent's other interfaces.
