@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -54,16 +54,15 @@ known only after it was started once. "holon doctor" starts each agent once.
   holon agents -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			var result struct {
-				Agents []json.RawMessage `json:"agents"`
-				Latest int64             `json:"latest_seq"`
-			}
-			if err := c.Call(cmd.Context(), "agent/list", nil, &result); err != nil {
+			defer c.close()
+			raw, result, err := ask[struct {
+				Agents []jsontext.Value `json:"agents"`
+			}](c, "agent/list", nil)
+			if err != nil {
 				return err
 			}
 			rows := make([]agentRow, len(result.Agents))
@@ -73,25 +72,32 @@ known only after it was started once. "holon doctor" starts each agent once.
 				}
 			}
 			if len(args) == 1 {
-				i := slices.IndexFunc(rows, func(a agentRow) bool { return a.Name == args[0] })
-				if i < 0 {
-					names := make([]string, len(rows))
-					for i := range rows {
-						names[i] = rows[i].Name
-					}
-					return fmt.Errorf("there is no agent %q%s", args[0], cmp.Or(nearest.Hint(args[0], names), "; `holon agents` lists them"))
+				i, err := agentOf(rows, args[0])
+				if err != nil {
+					return err
 				}
-				if format == "text" {
-					return rows[i].print(&g.console, i == 0)
+				if c.format == "text" {
+					return rows[i].print(c.console, i == 0)
 				}
-				return g.printRaw(result.Agents[i], format == "json")
+				return c.printData(result.Agents[i], "")
 			}
-			if format != "text" {
-				return g.printRows(format, "agents", result.Agents, result.Latest)
+			if c.format != "text" {
+				return c.printData(raw, "agents")
 			}
-			return printAgents(&g.console, rows)
+			return printAgents(c.console, rows)
 		}),
 	}
+}
+
+// agentOf is the index of the agent of this name.
+func agentOf(rows []agentRow, name string) (int, error) {
+	names := make([]string, len(rows))
+	for i, a := range rows {
+		if names[i] = a.Name; a.Name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no agent %s%s", inQuotes(name), cmp.Or(nearest.Hint(name, names), "; holon agents lists them"))
 }
 
 func printAgents(con *console, rows []agentRow) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -116,8 +117,8 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 	if other == before["mode"] {
 		other = modes[0].(map[string]any)["id"].(string)
 	}
-	if out := s.want("configure", thread, "mode="+other); !strings.Contains(out, "mode") || !strings.Contains(out, other) {
-		t.Errorf("after the change:\n%s", out)
+	if r := s.holon("configure", "latest", "mode="+other); r != (result{out: fmt.Sprintf("%s: mode is %s\n", short(thread), other)}) {
+		t.Errorf("after the change: %+v", r)
 	}
 	if got := oneObject(t, s.want("run", "--thread", thread, "-o", "json", "settings"))["text"].(string); !strings.Contains(got, `"`+other+`"`) {
 		t.Errorf("the agent has settings %s, want mode %s", got, other)

@@ -36,8 +36,10 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	name := cmd.CommandPath()
 	_, takes, _ := strings.Cut(cmd.Use, " ")
 	switch {
+	case len(args) > 1 && cmd.HasAvailableSubCommands() && nearest.Of(args[0], subcommands(cmd)) != "":
+		return noCommand(cmd, args[0])
 	case len(args) == 0:
-		return usagef("give %s: %s %s", takes, name, takes)
+		return usagef("arguments are missing: %s %s", name, takes)
 	case takes == "" && cmd.HasAvailableSubCommands():
 		return noCommand(cmd, args[0])
 	case takes == "":
@@ -70,14 +72,27 @@ func explainHelp(root *cobra.Command) {
 	}
 }
 
+// otherWords are what people of other programs type for commands.
+var otherWords = map[string]string{
+	"ask": "run", "cancel": "interrupt", "dashboard": "top", "delete": "close", "kill": "interrupt", "list": "threads", "log": "watch", "logs": "watch",
+	"ls": "threads", "new": "run", "prompt": "run", "ps": "threads", "rm": "close", "start": "serve", "tail": "watch", "ui": "open", "up": "serve", "web": "open",
+}
+
 // noCommand says that there is no such command, and which may be meant.
 func noCommand(cmd *cobra.Command, word string) error {
-	var known []string
+	hint := nearest.Hint(word, subcommands(cmd))
+	if other, known := otherWords[word]; known && !cmd.HasParent() {
+		hint = "; did you mean " + other + "?"
+	}
+	err := fmt.Errorf("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), hint)
+	return &usageError{err: err, of: cmd}
+}
+
+func subcommands(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if !sub.Hidden {
-			known = append(known, sub.Name())
+			names = append(names, sub.Name())
 		}
 	}
-	err := fmt.Errorf("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), nearest.Hint(word, known))
-	return &usageError{err: err, of: cmd}
+	return names
 }

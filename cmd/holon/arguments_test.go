@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 	p := newUser(t)
@@ -8,17 +11,46 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"login"}, "holon: give URL: holon login URL\nTry: holon login --help\n"},
-		{[]string{"steer"}, "give THREAD|TURN TEXT…: holon steer THREAD|TURN TEXT…"},
+		{[]string{"login"}, "holon: arguments are missing: holon login URL\nTry: holon login --help\n"},
+		{[]string{"steer"}, "holon: arguments are missing: holon steer THREAD|TURN TEXT…\n"},
+		{[]string{"run", "--cwd"}, "holon: --cwd needs a value: the working directory of a new thread's agent\nTry: holon run --help\n"},
 		{[]string{"steer", "x"}, `"x" alone is not enough: holon steer THREAD|TURN TEXT…`},
 		{[]string{"token", "create", "my", "phone"}, "2 words are given; what belongs together goes in quotes: holon token create NAME"},
 		{[]string{"status", "ext\x1b[2Jra"}, `holon status takes no "extra"`},
 		{[]string{"thread"}, `there is no command "thread"; did you mean threads?`},
 		{[]string{"token", "revok"}, `there is no command "token revok"; did you mean revoke?`},
 		{[]string{"bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+		{[]string{"ls"}, "holon: there is no command \"ls\"; did you mean threads?\n"},
+		{[]string{"kill", "x"}, "did you mean interrupt?"},
+		{[]string{"inbox", "sned", "x", "y"}, `there is no command "inbox sned"; did you mean send?`},
+		{[]string{"attach", "x", "--after", "LOG:1"}, `--after "LOG:1": give a seq such as 41`},
 		{[]string{"help", "bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
 		{[]string{"help", "token", "revok"}, "did you mean revoke?\nTry: holon token --help\n"},
 	} {
 		p.fails(exitUsage, "", c.args, c.want)
+	}
+}
+
+// What the server says of a member of a request is said of the flag that gave it.
+func TestErrorsOfTheServerNameFlags(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=one", "hello")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"threads", "--state=runing"}, `--state: "runing" is none of running, paused, closing, closed; did you mean running? [invalid_params]`},
+		{[]string{"run", "--max-attempts=1000", "x"}, "--max-attempts: must be between 1 and 100 [invalid_params]"},
+		{[]string{"run", "--on-busy=waits", "x"}, `--on-busy: "waits" is none of queue, reject, interrupt, steer [invalid_params]`},
+		{[]string{"watch", "--method=foo"}, `--method: "foo" is neither a notification nor a kind such as item/* [invalid_params]`},
+		{[]string{"inbox", "policy", "one", "--wake=sometimes"}, `--wake: "sometimes" is none of idle, none [invalid_params]`},
+		{[]string{"detach", turnIDs.FindString(s.want("turns", "--long"))}, "turn_id: is no child turn: nothing waits for it [invalid_params]"},
+	} {
+		if r := s.holon(c.args...); r.code != exitFailed || r.err != "holon: "+c.want+"\n" {
+			t.Errorf("holon %q: %+v", c.args, r)
+		}
+	}
+	if open := s.want("threads", "--state=running"); strings.Count(open, "\n") != 2 {
+		t.Errorf("a run that was refused leaves a thread:\n%s", open)
 	}
 }

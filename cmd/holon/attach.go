@@ -34,11 +34,8 @@ the thread is closed. Ctrl-C ends only the command: turns continue.
 		Args: oneName(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, logID, err := parseCursor(after)
-			if err != nil {
-				return err
-			}
-			if logID != "" {
-				return usagef("--after %s: give a seq alone, such as 41", after)
+			if err != nil || logID != "" {
+				return usagef("--after %s: give a seq such as 41", inQuotes(after))
 			}
 			if g.output == "json" {
 				return usagef("-o json: an attached thread has no end; this command prints text, jsonl")
@@ -79,7 +76,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	run := &turnRun{
-		con: c.console, ctx: ctx, client: c.client, threadID: s.thread.ThreadID, after: after, caughtUp: s.thread.LatestSeq, signals: signals,
+		con: c.console, ctx: ctx, client: c.client, threadID: s.thread.ThreadID, name: nameOf(c.finder(), s.thread), after: after, caughtUp: s.thread.LatestSeq, signals: signals,
 	}
 	if run.after >= s.thread.LatestSeq && s.thread.State == threads.Closed {
 		c.note("%s is closed: nothing follows.", s)
@@ -89,7 +86,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 		c.note("Attached to %s; Ctrl-C leaves it.", s)
 	}
 	run.questions = questionsAt(c.console, false)
-	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Short: tableID(c.console), AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, shownID(c.console, run.threadID), full))
+	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Short: tableID(c.console), AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.name, full))
 	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()
@@ -163,7 +160,6 @@ func (c *caller) kept(threadID string, after int64) (int64, error) {
 // sayWhatGoesOn says what runs in a thread that a person has left.
 func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 	c := *k.caller
-	name := shownID(c.console, s.thread.ThreadID)
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -181,7 +177,7 @@ func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 		c.note("left %s; its turn is being interrupted at the server: %s", s, now.does())
 	default:
 		c.note("left %s; its turn goes on at the server: %s", s, now.does())
-		c.note("  stop it with: holon interrupt %s", shownID(c.console, now.turn.TurnID))
+		c.note("  stop it with: holon interrupt %s", nameToStop(c.console, run.name, now.turn))
 	}
-	c.note("  see it with:  holon attach %s --after %d", name, max(run.after, run.result.Seq))
+	c.note("  see it with:  holon attach %s --after %d", run.name, max(run.after, run.result.Seq))
 }

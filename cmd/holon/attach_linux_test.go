@@ -30,8 +30,8 @@ func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	p.await(`left one "work"; its turn goes on at the server: running, `)
-	p.await("holon interrupt " + short(turn))
-	p.await("holon attach one --after ")
+	p.await(`holon interrupt "work"`)
+	p.await(`holon attach "work" --after `)
 	if s.stateOf(turn) != "active" {
 		t.Error("the turn was stopped")
 	}

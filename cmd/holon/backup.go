@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,9 @@ It has everything that was acknowledged before. The server may keep running.
 			if err != nil {
 				return err
 			}
+			if dir := filepath.Dir(args[0]); !isDirectory(dir) {
+				return errors.Join(fmt.Errorf("there is no directory %s", dir), view.Close())
+			}
 			err = view.Backup(cmd.Context(), args[0])
 			if err = errors.Join(err, view.Close()); err != nil {
 				return err
@@ -45,6 +49,11 @@ It has everything that was acknowledged before. The server may keep running.
 			return err
 		}),
 	}
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // openView opens the log of the data directory for reading, beside a server

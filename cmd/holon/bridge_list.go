@@ -19,6 +19,7 @@ var bridgeListing = listing{
 	method: "bridge/list", member: "bridges", flex: 4,
 	head: []string{"BRIDGE", "KIND", "SECRET", "FROM", "STATE"},
 	drop: []string{"FROM", "SECRET"},
+	none: "There is no bridge. For your phone: holon notify --all --bridge ntfy --on final,questions",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var b bridges.Bridge
 		err := jsonv2.Unmarshal(raw, &b)
@@ -43,13 +44,7 @@ func newBridgeListCommand(g *globals) *cobra.Command {
 		Short: "List the bridges",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			c, err := g.caller(cmd)
-			if err != nil {
-				return err
-			}
-			defer c.close()
-			_, err = printList(c, bridgeListing, nil, 0, "There is no bridge. For your phone: holon notify --all --bridge ntfy --on final,questions")
-			return err
+			return bridgeListing.print(g, cmd, nil, 0)
 		}),
 	}
 }

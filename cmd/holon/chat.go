@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os/signal"
 	"time"
 
@@ -74,7 +73,7 @@ too.
 				Client: c, Thread: t.ThreadID, In: g.in, Out: g.out, Environ: g.environ, Colour: g.env("NO_COLOR") == "",
 			})
 			if result.Runs {
-				g.note("The turn continues at the server: holon chat %s", timeline.OneLine(result.Thread))
+				g.note("The turn continues at the server: holon chat %s", nameByID(g.finder(cmd, c), result.Thread))
 			}
 			return err
 		},
@@ -102,12 +101,29 @@ type talk struct {
 	Config   *struct {
 		Commands []plainCommand `json:"commands"`
 	} `json:"config"`
+	Summary struct {
+		Cwd string `json:"cwd"` // where the agent works
+	} `json:"summary"`
 	made bool
+}
+
+// begins says which thread this is, who works in it and where.
+func (t talk) begins(con *console) string {
+	text := named{id: t.ThreadID, title: t.Title}.shown(con) + " with agent " + timeline.OneLine(t.Agent)
+	if t.Summary.Cwd != "" {
+		text += " in " + timeline.OneLine(t.Summary.Cwd)
+	}
+	return text
 }
 
 // chatThread finds the thread that was named, or starts one in the directory.
 func chatThread(f finder, args []string, settings map[string]any, where directory) (t talk, err error) {
-	if len(args) == 0 {
+	id := ""
+	if len(args) > 0 {
+		if id, err = f.thread(args[0]); err != nil {
+			return t, err
+		}
+	} else {
 		params := map[string]any{}
 		for name, value := range settings {
 			if value != "" {
@@ -117,16 +133,13 @@ func chatThread(f finder, args []string, settings map[string]any, where director
 		if params["idempotency_key"], err = keyOr(""); err != nil {
 			return t, err
 		}
-		t.made = true
-		err := where.startIn(params, func(params map[string]any) error { return callRetrying(f.ctx, f.client, "thread/start", params, &t) })
-		if err == nil && params["cwd"] == nil && where.without != "" {
+		if err := where.startIn(params, func(params map[string]any) error { return callRetrying(f.ctx, f.client, "thread/start", params, &t) }); err != nil {
+			return t, err
+		}
+		if params["cwd"] == nil && where.without != "" {
 			f.note("%s", where.without)
 		}
-		return t, err
-	}
-	id, err := f.thread(args[0])
-	if err != nil {
-		return t, err
+		id = t.ThreadID
 	}
 	var read struct {
 		Thread talk `json:"thread"`
@@ -134,6 +147,7 @@ func chatThread(f finder, args []string, settings map[string]any, where director
 	if err := f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read); err != nil {
 		return t, err
 	}
+	read.Thread.made = len(args) == 0
 	return read.Thread, nil
 }
 
@@ -144,11 +158,5 @@ const closePatience = 30 * time.Second
 func closeUnwritten(c *client.Client, threadID string) {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
-	var list struct {
-		Turns []json.RawMessage `json:"turns"`
-	}
-	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "limit": 1}, &list); err != nil || len(list.Turns) > 0 {
-		return
-	}
-	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "nothing was written in it"}, nil) // it stays, empty
+	closeUnused(ctx, c, threadID, "nothing was written in it")
 }

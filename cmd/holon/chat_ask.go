@@ -71,7 +71,7 @@ func (p *plainChat) answer(line string) error {
 		return p.ask()
 	}
 	params["item_id"] = q.id
-	id := q.id
+	id := shownID(p.con, q.id)
 	p.open = p.open[1:]
 	p.call("item/respond", params, func(_ json.RawMessage, err error) {
 		switch {

@@ -48,7 +48,7 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 	}
 	linesOnly(t, r.out)
 	inOrder(t, r.out,
-		"chat: ", "Each line goes to the agent",
+		"chat: ", " with agent echo", ". Each line goes to the agent",
 		"chat: this starts a turn", "user: hello red", "agent: hello red", "turn: completed",
 		"user: /ask Delete it?", "question: Delete it?", "question: 1) Allow  [y]", "question: 2) Reject  [n]", "question: answer 1-2, y or n",
 		"chat: That is none of the answers. Your line was not sent: perhaps", "question: 1) Allow",
@@ -130,11 +130,11 @@ func TestAChatInLinesGoesOnWithAThread(t *testing.T) {
 func TestAChatWhoseInputEndsAtAQuestionSaysHowToAnswer(t *testing.T) {
 	s := startServer(t)
 	r := holon(t, s.data, "/ask Delete it?\n", "chat")
-	item := regexp.MustCompile(`item_[-0-9a-f]+`).FindString(r.out)
-	if r.code != exitFailed || item == "" || !strings.Contains(r.out, "chat: the agent waits for an answer: holon respond "+item) {
-		t.Errorf("exit %d\n%s", r.code, r.out)
+	item := regexp.MustCompile(`chat: the agent waits for an answer: holon respond ([0-9a-f]{8})\n`).FindStringSubmatch(r.out)
+	if r.code != exitFailed || item == nil {
+		t.Fatalf("exit %d\n%s", r.code, r.out)
 	}
-	s.want("respond", item, "--reject")
+	s.want("respond", item[1], "--reject")
 }
 
 func TestAChatInWhichNothingIsWrittenLeavesNoOpenThread(t *testing.T) {

@@ -79,7 +79,7 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()
-	if err := p.say("%s. Each line goes to the agent. /help says more, Ctrl-C interrupts the turn, Ctrl-D leaves.", named{id: t.ThreadID, title: t.Title}.shown(con)); err != nil {
+	if err := p.say("%s. Each line goes to the agent. /help says more, Ctrl-C interrupts the turn, Ctrl-D leaves.", t.begins(con)); err != nil {
 		return err
 	}
 	f := startFeed(ctx, c, client.Options{AfterSeq: &after, ThreadIDs: []string{t.ThreadID}, RetryFirst: true})
@@ -227,7 +227,7 @@ func (p *plainChat) leave() error {
 	if len(p.underWay()) == 0 {
 		return nil
 	}
-	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
+	return p.say("the turn continues at the server: holon chat %s", nameByID(finder{console: p.con, ctx: p.ctx, client: p.client}, p.thread.ThreadID))
 }
 
 // notSent says which texts were not sent when the chat ends, and reports whether there are
@@ -248,7 +248,7 @@ func (p *plainChat) notSent() (any bool, err error) {
 
 // unanswered ends the chat with an open question, because the input has ended.
 func (p *plainChat) unanswered() error {
-	return errors.Join(p.say("the agent waits for an answer: holon respond %s", p.open[0].id), &exitError{code: exitFailed})
+	return errors.Join(p.say("the agent waits for an answer: holon respond %s", shownID(p.con, p.open[0].id)), &exitError{code: exitFailed})
 }
 
 // take shows an event.

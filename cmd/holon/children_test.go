@@ -112,7 +112,7 @@ func TestARunThatIsRefusedLeavesNoOpenChildThread(t *testing.T) {
 	}
 	for _, more := range [][]string{{}, {"--background"}, {"--thread=kid"}, {"--idempotency-key=once"}} {
 		// The server refuses the turn, not the thread.
-		if r := s.holon(append([]string{"run", "--parent=main", "--max-attempts=101", "hello"}, more...)...); r.code != exitFailed || !strings.Contains(r.err, "max_attempts") {
+		if r := s.holon(append([]string{"run", "--parent=main", "--max-attempts=101", "hello"}, more...)...); r.code != exitFailed || !strings.Contains(r.err, "--max-attempts: must be") {
 			t.Errorf("%v: exit %d, %s", more, r.code, r.err)
 		}
 	}
@@ -206,8 +206,11 @@ func TestTreeShowsWhatEachChildDoes(t *testing.T) {
 	if got := laidOut(s.want("tree", "--long")); got != laidOut(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := s.want("tree", "alone"); !strings.HasPrefix(got, "✓ alone  completed in ") || strings.Count(got, "\n") != 1 {
-		t.Errorf("one thread: %q", got)
+	if r := s.holon("tree", "alone"); !strings.HasPrefix(r.out, "✓ alone  completed in ") || strings.Count(r.out, "\n") != 1 || r.err != "It has no child threads. This starts one: holon run --parent alone \"…\"\n" {
+		t.Errorf("one thread: %+v", r)
+	}
+	if r := s.holon("tree", "main"); r.err != "" {
+		t.Errorf("with a child: %+v", r)
 	}
 	all := oneObject(t, s.want("tree", "-o=json"))
 	main := all["threads"].([]any)[0].(map[string]any)

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // threadConfig has the settings of a thread's agent and their possible values.
@@ -41,8 +43,8 @@ func newConfigureCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "configure THREAD [NAME=VALUE…]",
 		Short: "Change mode, model and other settings of a thread's agent",
-		Long: `Changes settings of the thread's agent and prints the new values; without
-NAME=VALUE it only prints them. The settings are known once the thread has a
+		Long: `Changes settings of the thread's agent and says what they are now; without
+NAME=VALUE it lists them all. The settings are known once the thread has a
 session of its agent. A change opens one if necessary.
 
 cwd=DIR is where the agent works from the next turn on, such as after the directory
@@ -61,7 +63,7 @@ they began, and that is refused.
 				return err
 			}
 			dir, moves := set["cwd"]
-			if delete(set, "cwd"); moves {
+			if moves {
 				if dir == "" {
 					return usagef("cwd=: give a directory")
 				}
@@ -69,25 +71,24 @@ they began, and that is refused.
 					return err
 				}
 			}
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			find := g.finder(cmd, c)
-			find.tell = len(args) > 1
-			if args[0], err = find.thread(args[0]); err != nil {
+			defer c.close()
+			thread, err := c.finder().find(args[0], &threadNames)
+			if err != nil {
 				return err
 			}
-			var read struct {
+			_, read, err := ask[struct {
 				Thread struct {
-					Config  json.RawMessage `json:"config"`
+					Config  jsontext.Value `json:"config"`
 					Summary struct {
 						Cwd string `json:"cwd"`
 					} `json:"summary"`
 				} `json:"thread"`
-			}
-			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
+			}](c, "thread/read", map[string]any{"thread_id": thread.id})
+			if err != nil {
 				return err
 			}
 			is, err := readConfig(read.Thread.Config)
@@ -97,43 +98,33 @@ they began, and that is refused.
 			is.Cwd = read.Thread.Summary.Cwd
 			if len(args) == 1 {
 				if len(read.Thread.Config) == 0 {
-					read.Thread.Config = json.RawMessage("{}")
+					read.Thread.Config = jsontext.Value("{}")
 				}
-				if format != "text" {
-					return g.printJSON(map[string]any{"thread_id": args[0], "config": read.Thread.Config}, format == "json")
+				if c.format != "text" {
+					return c.printValue(map[string]any{"thread_id": thread.id, "config": read.Thread.Config}, "")
 				}
-				return is.print(&g.console)
+				return is.print(c.console)
 			}
-			params := map[string]any{"thread_id": args[0]}
-			if len(set) > 0 {
-				params["config"] = is.typed(set)
-			}
+			params := map[string]any{"thread_id": thread.id}
 			if moves {
 				params["cwd"] = dir
 			}
-			if key != "" {
-				params["idempotency_key"] = key
+			if config := is.typed(set); len(config) > 0 {
+				params["config"] = config
 			}
-			var raw json.RawMessage
-			if err := c.Call(cmd.Context(), "thread/configure", params, &raw); err != nil {
+			raw, r, err := change[turns.ConfigureResult](c, "thread/configure", key, params)
+			if err != nil {
 				return err
 			}
-			if format != "text" {
-				return g.printRaw(raw, format == "json")
+			if c.format != "text" {
+				return c.printData(raw, "")
 			}
-			var result struct {
-				Config json.RawMessage `json:"config"`
-				Cwd    string          `json:"cwd"`
-			}
-			if err := json.Unmarshal(raw, &result); err != nil {
-				return fmt.Errorf("read the settings: %w", err)
-			}
-			where := cmp.Or(result.Cwd, is.Cwd)
-			if is, err = readConfig(result.Config); err != nil {
+			where := cmp.Or(r.Cwd, is.Cwd)
+			if is, err = readConfig(r.Config); err != nil {
 				return err
 			}
 			is.Cwd = where
-			return is.print(&g.console)
+			return c.printText(thread.shown(c.console)+": "+is.of(slices.Sorted(maps.Keys(set)))+"\n", nil)
 		}),
 	}
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and settings change only once, however often this is run")
@@ -156,7 +147,7 @@ func readSettings(args []string) (map[string]string, error) {
 	return set, nil
 }
 
-func readConfig(raw json.RawMessage) (c threadConfig, err error) {
+func readConfig(raw jsontext.Value) (c threadConfig, err error) {
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return c, fmt.Errorf("read the thread's config: %w", err)
@@ -170,6 +161,9 @@ func readConfig(raw json.RawMessage) (c threadConfig, err error) {
 func (c threadConfig) typed(set map[string]string) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
+		if name == "cwd" { // it is of the thread
+			continue
+		}
 		is, known := string(c.Options[name]), c.Options[name] != nil
 		boolean := value == "true" || value == "false"
 		if boolean && name != "mode" && name != "model" && (!known || is == "true" || is == "false") {
@@ -179,6 +173,16 @@ func (c threadConfig) typed(set map[string]string) map[string]any {
 		}
 	}
 	return out
+}
+
+// of is a line of these settings.
+func (c threadConfig) of(names []string) string {
+	var list []string
+	for _, name := range names {
+		own := map[string]string{"mode": c.Mode, "model": c.Model, "cwd": c.Cwd}
+		list = append(list, name+" is "+timeline.OneLine(cmp.Or(own[name], form.Plain(string(c.Options[name])))))
+	}
+	return strings.Join(list, ", ")
 }
 
 func (c threadConfig) print(con *console) error {

@@ -21,6 +21,7 @@ var deliveryListing = listing{
 	method: "delivery/list", member: "deliveries", flex: 5,
 	head: []string{"DELIVERY", "AGE", "NEWS", "TRIES", "STATE", "NEXT"},
 	drop: []string{"TRIES", "AGE"},
+	none: "There are no such deliveries.",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var d bridges.Delivery
 		err := jsonv2.Unmarshal(raw, &d)
@@ -70,7 +71,7 @@ deliveries for 30 days.
 				return err
 			}
 			defer c.close()
-			found, err := printList(c, deliveryListing, map[string]any{"bridge_id": bridge, "subscription_id": subscription, "state": state}, limit, "There are no such deliveries.")
+			found, err := deliveryListing.list(c, map[string]any{"bridge_id": bridge, "subscription_id": subscription, "state": state}, limit)
 			if err == nil && found && c.format == "text" && dead {
 				c.note("Why: holon delivery DELIVERY. Send one again: holon redeliver DELIVERY")
 			}

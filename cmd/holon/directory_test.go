@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +80,9 @@ func TestRunAndChatWorkWhereTheyAreTyped(t *testing.T) {
 			first, _, _ := strings.Cut(r.out, "\n")
 			if said := first + r.err; args[0] == "run" && (c.cwd == "" || len(args) == 2) && !strings.Contains(said, c.says) {
 				t.Errorf("%q: no %q in %q", args, c.says, said)
+			}
+			if begins := " with agent " + c.agent + " in " + cmp.Or(cwd, set) + ". "; args[0] == "chat" && c.agent != "echo" && !strings.Contains(first, begins) {
+				t.Errorf("%q: no %q in %q", args, begins, first)
 			}
 		}
 	}
@@ -195,7 +200,7 @@ func TestAThreadIsMovedByTheCommand(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Rename(to, from) }) // for the end of t.TempDir
 	t.Chdir(filepath.Dir(to))
-	if out := s.want("configure", thread, "cwd="+filepath.Base(to), "mode=code"); !strings.Contains(out, to) || !strings.Contains(out, "code") {
+	if out := s.want("configure", thread, "cwd="+filepath.Base(to), "mode=code"); out != fmt.Sprintf("%s: cwd is %s, mode is code\n", short(thread), to) {
 		t.Errorf("%s", out)
 	}
 	if got := works(); got != to {

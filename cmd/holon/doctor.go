@@ -57,7 +57,7 @@ fine; --all prints every check, in its order. The exit code is 1 if anything is 
 			}
 			if !skip {
 				if server.elsewhere && !cmd.Flags().Changed("agent") {
-					g.loaded.Agents = nil // they are of a server here
+					g.loaded.Agents, g.loaded.DefaultAgent = nil, config.KindEcho // they are of a server here
 				}
 				if format == "text" && startsAgents(g.loaded) {
 					g.note("starting each agent once …")
@@ -133,7 +133,7 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 		}
 		if here.LogID != server.logID {
 			r.Findings = append(r.Findings, sqlite.Finding{Name: "server", Level: sqlite.Warning, Text: fmt.Sprintf(
-				"%s has %s, the server has another one: what is said here of files is not about that server", view.Dir(), here.LogID)})
+				"the log in %s is not that of the server: what is said here of files is not about that server", view.Dir())})
 		}
 	}
 	r.Findings = append(r.Findings, writable(view.Dir()))

@@ -49,7 +49,12 @@ func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded,
 		})
 	}
 	wg.Wait()
-	for _, f := range append(findings, servedAgents(ctx, loaded, c)...) {
+	findings = append(findings, servedAgents(ctx, loaded, c)...)
+	name := "agent " + loaded.DefaultAgent
+	if none, ok := errors.AsType[*config.Error](loaded.CheckDefaultAgent()); ok && !slices.ContainsFunc(findings, func(f sqlite.Finding) bool { return f.Name == name }) {
+		findings = append(findings, sqlite.Finding{Name: name, Level: sqlite.Error, Text: none.Text})
+	}
+	for _, f := range findings {
 		r.Findings = append(r.Findings, f)
 		r.OK = r.OK && f.Level != sqlite.Error
 	}

@@ -13,6 +13,7 @@ import (
 	processes "github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -57,7 +58,7 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 		return nil, context.Cause(cmd.Context())
 	}
 	s.logID = who.LogID
-	s.elsewhere = givenURL(g) != "" && g.loaded.Sources["data"].Origin != config.FromFlag && !servedFrom(g.loaded.Data, givenURL(g), who.LogID)
+	s.elsewhere = givenURL(g) != "" && g.loaded.Sources["data"].Origin != config.FromFlag && !servers.Of(g.loaded.Data, givenURL(g), who.LogID)
 	switch {
 	case err == nil:
 		s.finding.Text = s.describe(g, who)
@@ -87,28 +88,11 @@ func none(err error) bool {
 	return errors.As(err, &gone) || errors.As(err, &silent) && strings.HasPrefix(silent.Source, client.SourceDefault)
 }
 
-// servedFrom reports whether the server at a URL, with this log, is that of a data directory.
-func servedFrom(data, url, logID string) bool {
-	record, err := client.ReadServerFile(data)
-	if err != nil {
-		return false
-	}
-	if logID != "" {
-		return record.LogID == logID
-	}
-	for _, served := range record.URLs {
-		if client.SameURL(served, url) {
-			return true
-		}
-	}
-	return false
-}
-
 // describe says which server it is, how it was found, and with which credential it let
 // doctor in.
 func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 	e := g.endpoint()
-	text := fmt.Sprintf("%s (from %s) answers: version %s, %s, %d events", e.URL, e.Source, who.ServerInfo.Version, who.LogID, who.LatestSeq)
+	text := fmt.Sprintf("%s (from %s) answers: version %s, %d events", e.URL, e.Source, who.ServerInfo.Version, who.LatestSeq)
 	switch {
 	case e.TokenFrom == "":
 		text += "; no token was needed"

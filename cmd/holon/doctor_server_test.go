@@ -22,7 +22,7 @@ func (p *user) doctorSays(code int, args []string, texts ...string) string {
 
 func TestDoctorAsksTheServerThatOtherCommandsUse(t *testing.T) {
 	s, p := startRemote(t), newUser(t)
-	at := "server         " + s.url + " (from --url) answers: version test, log_"
+	at := "server         " + s.url + " (from --url) answers: version test, "
 	for _, c := range []struct {
 		p    *user
 		args []string
@@ -65,7 +65,7 @@ func TestDoctorLooksAtTheFilesOfItsServer(t *testing.T) {
 	url := record.URLs[0]
 	p.with("HOLON_DATA="+s.data).doctorSays(exitOK, []string{"--url", url}, "answers: version test", "log            13 checks; ")
 	p.doctorSays(exitOK, []string{"--data", s.data}, "(from "+s.data, "log            13 checks; ")
-	p.doctorSays(exitOK, []string{"--data", other.data, "--url", url, "--token-file", filepath.Join(s.data, "token")}, "warning  server         "+other.data+" has log_", "log            13 checks; ")
+	p.doctorSays(exitOK, []string{"--data", other.data, "--url", url, "--token-file", filepath.Join(s.data, "token")}, "warning  server         the log in "+other.data+" is not that of the server: ", "log            13 checks; ")
 	s.stop()
 	p.doctorSays(exitOK, []string{"--data", s.data}, "ok       server         none runs on "+s.data+"\n", "log            13 checks; ")
 }

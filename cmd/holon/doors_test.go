@@ -168,19 +168,51 @@ func TestNoCommandPrintsAWholeIDWhereANameDoes(t *testing.T) {
 			ending = regexp.MustCompile(`holon attach (\S+)`).FindStringSubmatch(r.err)[1]
 			eventually(t, "the turn asks", func() bool { return strings.Contains(s.want("turns", ending), "waiting") })
 		case 1:
-			contains(t, r.err, `holon attach "fix the tests"`)
+			contains(t, r.err, `holon attach "fix the tests"`, `holon interrupt "fix the tests"`)
 		}
 	}
 	if got := s.holon("run", "-d", "--title=fix the tests", "hello").err; strings.Contains(got, `attach "fix`) {
 		t.Errorf("a title that two threads have is given as a name: %s", got)
 	}
-	for _, title := range []string{"$(reboot)", "a `b`", `c:\d`, "what!"} {
-		if got := s.holon("run", "-d", "--title="+title, "hello").err; strings.Contains(got, title) {
-			t.Errorf("a shell would read more in %s", got)
+	for _, title := range []string{"$(reboot)", "a `b`", `c:\d`, "what!", "-o", "latest", "main"} {
+		if got := s.holon("run", "-d", "--title="+title, "hello").err; strings.Contains(got, inQuotes(title)) || strings.Contains(got, title+`"`) {
+			t.Errorf("a shell or a command would read more in %s", got)
 		}
 	}
 	if !whole.MatchString(s.want("run", "-q", "-d", "hello")) || !whole.MatchString(s.want("run", "-d", "-o=json", "hello")) || !whole.MatchString(s.want("run", "-d", "--long", "hello")) {
 		t.Error("programs get no whole ids")
+	}
+}
+
+// Hints name a thread by its title where that is a name. A queued turn has only its id:
+// the title would stand for the turn that runs.
+func TestHintsNameAThreadByItsTitle(t *testing.T) {
+	s := startServer(t)
+	for _, c := range []struct {
+		args []string
+		hint string
+	}{
+		{[]string{"run", "-d", "--title=fix b", "/sleep 600000"}, `holon interrupt "fix b"`},
+		{[]string{"run", "-d", "--thread=fix b", "second"}, "holon interrupt ENDING"},
+		{[]string{"await", "fix b"}, `holon turns "fix b"`},
+		{[]string{"inbox", "fix b"}, `holon inbox send "fix b" "…"`},
+		{[]string{"inbox", "subscriptions", "fix b"}, `holon inbox subscribe "fix b" events`},
+		{[]string{"inbox", "subscribe", "fix b", "events", "--id=s"}, `holon inbox unsubscribe "fix b" s`},
+		{[]string{"remind", "list", "fix b"}, `holon remind "fix b" "in 20m" "…"`},
+		{[]string{"remind", "fix b", "in 20m", "x", "--id=t"}, `holon remind rm "fix b" t`},
+		{[]string{"interrupt", "fix b"}, ""},
+		{[]string{"retry", "fix b"}, `holon run --thread "fix b" "…"`}, // the second one has completed
+		{[]string{"interrupt", "fix b"}, `holon turns "fix b" lists its turns`},
+		{[]string{"run", "-d", "--thread=fix b", "--review=always", "/sleep 600000"}, `holon attach "fix b"`},
+		{[]string{"retry", "fix b"}, `holon attach "fix b"; stop it with: holon interrupt "fix b"`},
+	} {
+		r := s.holon(c.args...)
+		if c.hint == "" {
+			eventually(t, "the second turn has ended", func() bool { return strings.Contains(s.want("turns", "fix b"), "completed") })
+		}
+		if !strings.Contains(regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(r.err, "ENDING"), c.hint) {
+			t.Errorf("holon %q: %q is not in\n%s", c.args, c.hint, r.err)
+		}
 	}
 }
 

@@ -36,6 +36,12 @@ sends, up to where the log ends when the command starts.
 			if err != nil {
 				return err
 			}
+			if at, err := view.Position(cmd.Context()); err != nil || after > at.Latest {
+				if err == nil {
+					err = usagef("--after %d: the log ends at %d", after, at.Latest)
+				}
+				return errors.Join(err, view.Close())
+			}
 			out := bufio.NewWriterSize(g.jsonOut(), exportBuffer)
 			last, err := persist.Export(cmd.Context(), view, out, after)
 			err = errors.Join(err, out.Flush(), view.Close())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // explainFlag says in words what is wrong with a flag of a command line. Another error is
@@ -27,11 +28,27 @@ func explainFlag(cmd *cobra.Command, args []string, err error) error {
 	case isInvalid:
 		return usagef("--%s: %s", invalid.GetFlag().Name, wrongValue(invalid))
 	case isEmpty:
-		return usagef("--%s: give a value behind it", empty.GetFlag().Name)
+		return usagef("--%s needs a value: %s", empty.GetFlag().Name, empty.GetFlag().Usage)
 	case isSyntax:
 		return usagef("%q is no flag", timeline.OneLine(syntax.GetSpecifiedFlag()))
 	}
 	return err
+}
+
+// inFlags is the text of an error. What the server says of a member of a request is said of
+// the flag that gave it.
+func inFlags(cmd *cobra.Command, err error) string {
+	text := err.Error()
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok || refused.Field == "" {
+		return text
+	}
+	text = strings.Replace(text, " (field "+refused.Field+")", "", 1)
+	member, _, _ := strings.Cut(refused.Field[strings.LastIndexByte(refused.Field, '.')+1:], "[")
+	if flag := strings.ReplaceAll(strings.TrimSuffix(member, "_seconds"), "_", "-"); cmd != nil && cmd.Flags().Changed(flag) {
+		text = strings.Replace(text, refused.Field+": ", "--"+flag+": ", 1)
+	}
+	return text
 }
 
 // unknownFlag says that a command has no such flag, and what may be meant.

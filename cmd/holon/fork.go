@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/turns"
 )
 
 func newForkCommand(g *globals) *cobra.Command {
@@ -21,45 +19,37 @@ can do that ("holon agents" shows which can). From then on both are independent.
   holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
 		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			if key, err = keyOr(key); err != nil {
-				return err
-			}
-			find := g.changer(cmd, c)
+			defer c.close()
+			find := c.finder().telling()
 			if args[0], err = find.thread(args[0]); err != nil {
 				return err
 			}
 			if after, err = find.turn(after); err != nil {
 				return err
 			}
-			params := map[string]any{"thread_id": args[0], "idempotency_key": key}
+			params := map[string]any{"thread_id": args[0]}
 			if as != "" {
 				params["new_thread_id"] = as
 			}
 			if after != "" {
 				params["after_turn_id"] = after
 			}
-			var raw json.RawMessage
-			if err := callRetrying(cmd.Context(), c, "thread/fork", params, &raw); err != nil {
+			raw, r, err := change[turns.ForkResult](c, "thread/fork", key, params)
+			if err != nil {
 				return err
 			}
-			if format != "text" {
-				return g.printRaw(raw, format == "json")
+			if c.format != "text" {
+				return c.printData(raw, "")
 			}
-			var result struct {
-				ThreadID string `json:"thread_id"`
+			if err := c.printText(timeline.OneLine(r.ThreadID)+"\n", nil); err != nil {
+				return err
 			}
-			if err := json.Unmarshal(raw, &result); err != nil {
-				return fmt.Errorf("read the answer: %w", err)
-			}
-			id := timeline.OneLine(result.ThreadID)
-			_, err = fmt.Fprintf(g.out, "%s\n", id)
-			g.note("Continue with: holon run --thread %s \"…\"", shownID(&g.console, result.ThreadID))
-			return err
+			c.note("Continue with: holon run --thread %s \"…\"", nameByID(find, r.ThreadID))
+			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "the id of the new thread")

@@ -33,9 +33,9 @@ type globals struct {
 	tokenFile string
 	caFile    string
 	output    string
-	args      []string // the command line, without the program
-	program   string   // how this program was called; "" = not known
-	started   bool     // a subcommand's own code has begun
+	args      []string       // the command line, without the program
+	program   string         // how this program was called; "" = not known
+	running   *cobra.Command // the one whose own code has begun; nil = none
 	loaded    *config.Loaded
 	server    *client.Client // the one that connectTo has made last, for hints
 }
@@ -123,15 +123,6 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	return c, nil
 }
 
-// dial calls format, for a command that prints text or JSON, and then client.
-func (g *globals) dial(cmd *cobra.Command) (format string, c *client.Client, err error) {
-	if format, err = g.format("text", "json", "jsonl"); err != nil {
-		return "", nil, err
-	}
-	c, err = g.client(cmd)
-	return format, c, err
-}
-
 // format returns -o, which must be among allowed; the first is the default.
 func (g *globals) format(allowed ...string) (string, error) {
 	if g.output == "" {
@@ -150,7 +141,7 @@ func (g *globals) complain(err error) {
 
 // complaint is what a person reads of an error.
 func complaint(g *globals, err error) string {
-	text := "holon: " + timeline.Clean(redact(g.server, err.Error()))
+	text := "holon: " + timeline.Clean(redact(g.server, inFlags(g.running, err)))
 	if hint := g.hint(err); hint != "" {
 		text += "\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
 	}

@@ -13,6 +13,8 @@ func TestListsTakeTheirThreadAsAnArgument(t *testing.T) {
 	s.want("run", "--thread=one", "--title=First", "hello")
 	s.want("run", "--thread=two", "hello")
 	for _, list := range []string{"turns", "items"} {
+		contains(t, s.want(list), "THREAD", "  one  ", "  two  ")
+		contains(t, s.want(list, "-o", "toon"), list+"[", "latest_seq: ")
 		for _, name := range []string{"one", "First"} {
 			if got, want := s.want(list, name, "-n", "5"), s.want(list, "--thread=one", "-n", "5"); got != want || got == s.want(list, "-n", "5") {
 				t.Errorf("holon %s %s:\n%swant\n%s", list, name, got, want)

@@ -153,29 +153,27 @@ func called(g *globals) string {
 	return timeline.OneLine(g.program)
 }
 
-// startHint says how to start a server on a data directory.
+// startHint says how to start a server on a data directory, which is named unless it is the
+// one by default.
 func (g *globals) startHint(data string) string {
-	text := "Start one with: " + called(g) + " serve --data " + data
-	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded != nil && g.loaded.Sources["data"].Origin == config.FromEnv {
+	text := "Start one with: " + called(g) + " serve"
+	if g.loaded == nil || data == g.loaded.Data && g.loaded.Sources["data"].Origin == config.FromDefault {
+		return text
+	}
+	text += " --data " + data
+	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded.Sources["data"].Origin == config.FromEnv {
 		text += fmt.Sprintf("\n  HOLON_DATA is %s, a relative path: it names another directory in every working directory. Use an absolute path.", given)
 	}
 	return text
 }
 
 // startAgainHint says how to start the server again that was found at source: on its own
-// data directory, which must be named unless it is the one by default.
+// data directory.
 func startAgainHint(g *globals, source string) string {
-	if g.loaded == nil {
-		return "Start one with: " + called(g) + " serve"
+	if dir := filepath.Dir(source); client.ServerFile(dir) == source || g.loaded == nil {
+		return g.startHint(dir)
 	}
-	data := g.loaded.Data
-	if dir := filepath.Dir(source); client.ServerFile(dir) == source {
-		data = dir
-	}
-	if data == g.loaded.Data && g.loaded.Sources["data"].Origin == config.FromDefault {
-		return "Start one with: " + called(g) + " serve"
-	}
-	return g.startHint(data)
+	return g.startHint(g.loaded.Data)
 }
 
 // hintOfSystem is the hint for an error of the system or of another process.

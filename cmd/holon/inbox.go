@@ -88,11 +88,7 @@ a thread of the agent mailbox:
 // noInbox adds to the error for a name that stands for no thread which subcommand it may
 // mean.
 func noInbox(cmd *cobra.Command, name string, err error) error {
-	var known []string
-	for _, sub := range cmd.Commands() {
-		known = append(known, sub.Name())
-	}
-	if is := nearest.Of(name, known); is != "" {
+	if is := nearest.Of(name, subcommands(cmd)); is != "" {
 		return &hintedError{err, "Did you mean holon inbox " + is + "?"}
 	}
 	return err
@@ -208,7 +204,7 @@ func (l inboxList) print(c *caller, thread string) error {
 	if err := found.table(c); err != nil {
 		return err
 	}
-	name := shownID(c.console, thread)
+	name := nameByID(c.finder(), thread)
 	if len(found.Entries) == 0 && found.PendingItems == 0 {
 		c.note("Nothing waits in the inbox of %s. Write into it with: holon inbox send %s \"…\"", name, name)
 	}

@@ -111,7 +111,7 @@ func (c *caller) ack(thread string, params map[string]any, shown []jsontext.Valu
 	params["thread_id"] = thread
 	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
 	if client.IsKind(err, "entry_not_found") || client.IsKind(err, "entry_expired") {
-		name := shownID(c.console, thread)
+		name := nameByID(c.finder(), thread)
 		return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)}
 	}
 	if err != nil {

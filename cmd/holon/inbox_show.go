@@ -107,7 +107,7 @@ func entryNamed(c *caller, thread, name string, as bool) (string, error) {
 	case err != nil:
 		return "", err
 	case len(found.Entries) == 0:
-		return "", &hintedError{fmt.Errorf("nothing waits in the inbox of %s", shownID(c.console, thread)), "Name another inbox with --thread THREAD; holon inbox --threads lists those in which something waits."}
+		return "", &hintedError{fmt.Errorf("nothing waits in the inbox of %s", nameByID(c.finder(), thread)), "Name another inbox with --thread THREAD; holon inbox --threads lists those in which something waits."}
 	}
 	var e inbox.Entry
 	if err := jsonv2.Unmarshal(found.Entries[0], &e); err != nil {

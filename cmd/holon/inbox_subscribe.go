@@ -69,7 +69,7 @@ the server names, or "events": what happens in other threads.
 			if err := c.printText(text, nil); err != nil {
 				return err
 			}
-			c.note("End it with: holon inbox unsubscribe %s %s", timeline.OneLine(args[0]), name)
+			c.note("End it with: holon inbox unsubscribe %s %s", nameByID(c.finder(), args[0]), name)
 			return nil
 		}),
 	}
@@ -132,7 +132,7 @@ brought since the server started.`,
 				return c.printValue(read, "subscriptions")
 			}
 			if len(read.Subscriptions) == 0 {
-				name := shownID(c.console, thread)
+				name := nameByID(c.finder(), thread)
 				c.note("Nothing is connected to the inbox of %s. For the ends of all turns: holon inbox subscribe %s events", name, name)
 				return nil
 			}

@@ -99,7 +99,7 @@ func (c *caller) watchInbox(options client.Options, format string, limit int) er
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
 		again := "holon inbox watch"
 		if len(options.ThreadIDs) == 1 {
-			again += " " + shownID(c.console, options.ThreadIDs[0])
+			again += " " + nameByID(c.finder(), options.ThreadIDs[0])
 		}
 		c.note("stopped after seq %d; continue with: %s --after %d", seen, again, seen)
 	}

@@ -194,7 +194,7 @@ func (in *ingester) send(batch []numbered) error {
 			return in.refused(batch, err)
 		}
 		if in.patience > 0 && time.Since(began) >= in.patience {
-			return &hintedError{fmt.Errorf("line %d: %w", batch[0].line, err), fmt.Sprintf("Acknowledge what has been read: holon inbox ack --all %s. Then send the rest again.", shownID(in.c.console, in.thread))}
+			return &hintedError{fmt.Errorf("line %d: %w", batch[0].line, err), fmt.Sprintf("Acknowledge what has been read: holon inbox ack --all %s. Then send the rest again.", nameByID(in.c.finder(), in.thread))}
 		}
 		if attempt == 1 {
 			in.c.note("holon: the inbox of %s is full; waiting …", shownID(in.c.console, in.thread))

@@ -51,9 +51,9 @@ type itemRow struct {
 }
 
 var itemListing = listing{
-	method: "item/list", member: "items", flex: 4,
-	head: []string{"ITEM", "TYPE", "STATUS", "CREATED", "CONTENT"},
-	drop: []string{"CREATED", "STATUS", "TYPE"},
+	method: "item/list", member: "items", flex: 5,
+	head: []string{"ITEM", "THREAD", "TYPE", "STATUS", "CREATED", "CONTENT"},
+	drop: []string{"CREATED", "STATUS", "THREAD", "TYPE"},
 	row: func(raw json.RawMessage) ([]string, error) {
 		var row itemRow
 		err := json.Unmarshal(raw, &row)
@@ -61,6 +61,6 @@ var itemListing = listing{
 		if row.Superseded {
 			status += ", superseded"
 		}
-		return []string{row.ID, content.Type, status, when(row.CreatedAt), content.Summary(row.Status)}, err
+		return []string{row.ID, row.ThreadID, content.Type, status, when(row.CreatedAt), content.Summary(row.Status)}, err
 	},
 }

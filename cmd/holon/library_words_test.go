@@ -18,7 +18,7 @@ import (
 // ofLibraries is what only the libraries of Go, JSON, SQLite and TLS say.
 var ofLibraries = []string{
 	"strconv.", "parsing \"", "invalid syntax", "time: ", "json:", "jsontext", "unmarshal", "Go value", "Go struct",
-	"tls: ", "x509: ", "net/http", "dial tcp", "dial unix", "lookup ", "malformed HTTP", "sqlite", "SQL logic", "toml: ", "reflect.", "pflag", "%!",
+	"tls: ", "x509: ", "net/http", "dial tcp", "dial unix", "lookup ", "malformed HTTP", "sqlite", "SQL logic", "toml: ", "int64", "listen tcp", "reflect.", "pflag", "%!",
 }
 
 // What a person or a program gives that is wrong is refused in our words, which repeat it,
@@ -49,6 +49,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		args  []string
 		env   string
 		input string
+		out   bool // it says so on stdout
 		says  []string
 	}{
 		{door: "flag", args: []string{"watch", "--limit", "x1"}, says: []string{`--limit: give a whole number, not "x1"`}},
@@ -58,7 +59,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "flag", args: []string{"notify", "main", "--on", `a"b`}, says: []string{"--on: give words", `a\"b`}},
 		{door: "flag", args: []string{"run", "--agnet", "x", "hi"}, says: []string{"there is no flag --agnet in holon run; did you mean --agent?"}},
 		{door: "flag", args: []string{"run", "-timeout", "3s", "hi"}, says: []string{"did you mean --timeout?"}},
-		{door: "flag", args: []string{"run", "--title"}, says: []string{"--title: give a value"}},
+		{door: "flag", args: []string{"run", "--title"}, says: []string{"--title needs a value: the title of a new thread"}},
 		{door: "flag", args: []string{"threads", "--=x"}, says: []string{`"--=x" is no flag`}},
 		{door: "flag", args: []string{"inbox", "--thread", "main"}, says: []string{"there is no flag --thread", "holon inbox main"}},
 		{door: "flag", args: []string{"serve", "--max-queue", "many"}, says: []string{"--max-queue", "many"}},
@@ -80,6 +81,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "word", args: []string{"bench", "--only=laency"}, says: []string{`"laency"`, "did you mean latency?"}},
 		{door: "word", args: []string{"run", "--agent=ehco", "hi"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
 		{door: "word", args: []string{"agents", "ehco"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
+		{door: "word", args: []string{"threads", "--agent=ehco"}, says: []string{`there is no agent "ehco"; did you mean echo?`}},
 		{door: "word", args: []string{"serve", "--agent=claud"}, says: []string{`"claud"`, "did you mean claude?"}},
 		{door: "word", args: []string{"run", "--on-busy=quue", "hi"}, says: []string{`"quue"`, "did you mean queue?"}},
 		{door: "word", args: []string{"run", "--review=allways", "hi"}, says: []string{`"allways"`, "did you mean always?"}},
@@ -92,7 +94,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "config", args: []string{"config", "--config", toml("foo")}, says: []string{"settings"}},
 		{door: "config", args: []string{"config", "--config", toml("listn = []")}, says: []string{"listn", "did you mean listen?"}},
 		{door: "config", args: []string{"config", "--config", toml("max_queue = \"x\"")}, says: []string{"max_queue", `"x"`}},
-		{door: "config", args: []string{"config", "--config", toml("max_queue = 99999999999999999999")}, says: []string{"99999999999999999999"}},
+		{door: "config", args: []string{"config", "--config", toml("max_queue = 99999999999999999999")}, says: []string{"99999999999999999999 is out of range"}},
 		{door: "config", args: []string{"serve", "--config", toml("auth = \"atuo\"")}, says: []string{`"atuo"`, "did you mean auto?"}},
 		{door: "config", args: []string{"config", "--config", filepath.Join(noLog, "nowhere")}, says: []string{"nowhere"}},
 		{door: "environment", env: "HOLON_MAX_QUEUE=many", args: []string{"config"}, says: []string{"HOLON_MAX_QUEUE", "many"}},
@@ -119,6 +121,12 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "TLS", args: []string{"threads", "--url", "https://127.0.0.1:" + closedPort}, says: []string{"the connection ended before an answer came"}},
 		{door: "TLS", args: []string{"threads", "--ca", file("ca.pem", "x")}, says: []string{"there is no certificate"}},
 		{door: "HTTP", args: []string{"threads", "--url", "http://127.0.0.1:" + mutePort}, says: []string{"does not speak HTTP"}},
+		{door: "file", args: []string{"backup", filepath.Join(noLog, "none", "x")}, says: []string{"there is no directory " + filepath.Join(noLog, "none")}},
+		{door: "file", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:0", "--tls-cert", file("cert.pem", "x"), "--tls-key", file("key.pem", "x")}, says: []string{"cert.pem (--tls-cert) has no certificate in the form of PEM"}},
+		{door: "number", args: []string{"export", "--after=99999999"}, says: []string{"--after 99999999: the log ends at "}},
+		{door: "number", args: []string{"serve", "--max-queue=0"}, says: []string{"max_queue (--max-queue): give a number from 1 to ", ", not 0"}},
+		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:99999"}, says: []string{"listen on 127.0.0.1:99999: invalid port"}},
+		{door: "word", args: []string{"doctor", "--agent=claud", "--skip-bridges"}, out: true, says: []string{`error    agent claud`, `there is no agent "claud"`, "did you mean claude?"}},
 		{door: "file", args: []string{"threads", "--data", broken}, says: []string{"server.json is damaged"}},
 		{door: "file", args: []string{"threads", "--token-file", file("token", "a b")}, says: []string{"a token is made of"}},
 		{door: "file", args: []string{"export", "--data", noLog}, says: []string{"file is not a database", "That file is damaged"}},
@@ -127,7 +135,11 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 	} {
 		name := c.door + ": " + c.env + " holon " + strings.Join(c.args, " ")
 		p := &user{t: t, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + noLog, c.env}}
-		said := p.types(c.input, c.args...).err
+		r := p.types(c.input, c.args...)
+		said := r.err
+		if c.out {
+			said = r.out
+		}
 		if c.args[0] == "serve" { // in JSON
 			said = strings.ReplaceAll(said, `\"`, `"`)
 		}

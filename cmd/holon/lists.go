@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/rpc/client"
@@ -79,37 +78,43 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 	return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\",\"order\":\"desc\"}'", maxRows, l.method, params["cursor"])
 }
 
-// print fetches and prints a listing.
+// print is list for a command that does nothing else.
 func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, limit int) error {
+	c, err := g.caller(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	_, err = l.list(c, filter, limit)
+	return err
+}
+
+// list fetches and prints a listing, and reports whether there are rows.
+func (l listing) list(c *caller, filter map[string]any, limit int) (some bool, err error) {
 	if limit < 0 {
-		return usagef("--limit %d: give 0 for all, or more", limit)
+		return false, usagef("--limit %d: give 0 for all, or more", limit)
 	}
-	format, c, err := g.dial(cmd)
+	if err := c.finder().filter(filter); err != nil {
+		return false, err
+	}
+	found, err := l.fetch(c.ctx, c.client, filter, limit)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer c.Close()
-	if err := g.finder(cmd, c).filter(filter); err != nil {
-		return err
+	switch some = len(found.rows) > 0; {
+	case c.format == "toon":
+		return some, c.printValue(map[string]any{l.member: append([]json.RawMessage{}, found.rows...), "latest_seq": found.latest}, l.member)
+	case c.format != "text":
+		return some, c.printRows(c.format, l.member, found.rows, found.latest)
+	case !some:
+		c.note("%s", cmp.Or(l.none, "There are no "+l.member+" here."))
+		return false, nil
 	}
-	found, err := l.fetch(cmd.Context(), c, filter, limit)
-	if err != nil {
-		return err
+	err = l.write(c.console, found.rows)
+	if err == nil && found.more {
+		c.note("These are the newest %d; --limit 0 shows all.", limit)
 	}
-	if format != "text" {
-		return g.printRows(format, l.member, found.rows, found.latest)
-	}
-	if len(found.rows) == 0 {
-		g.note("%s", cmp.Or(l.none, "There are no "+l.member+" here."))
-		return nil
-	}
-	if err := l.write(&g.console, found.rows); err != nil {
-		return err
-	}
-	if found.more {
-		g.note("These are the newest %d; --limit 0 shows all.", limit)
-	}
-	return nil
+	return some, err
 }
 
 // write prints rows as a table.
@@ -153,39 +158,6 @@ func tableID(con *console) func(id string) string {
 		return func(id string) string { return id }
 	}
 	return short
-}
-
-// printList fetches and prints a listing. none is said to a person if it is empty. It
-// reports whether there are rows.
-func printList(c *caller, l listing, filter map[string]any, limit int, none string) (found bool, err error) {
-	if limit < 0 {
-		return false, usagef("--limit %d: give 0 for all, or more", limit)
-	}
-	if err := c.finder().filter(filter); err != nil {
-		return false, err
-	}
-	list, err := l.fetch(c.ctx, c.client, filter, limit)
-	if err != nil {
-		return false, err
-	}
-	if c.format != "text" {
-		rows := make([]jsontext.Value, 0, len(list.rows))
-		for _, raw := range list.rows {
-			rows = append(rows, jsontext.Value(raw))
-		}
-		return len(rows) > 0, c.printValue(map[string]any{l.member: rows, "latest_seq": list.latest}, l.member)
-	}
-	if len(list.rows) == 0 {
-		c.note("%s", none)
-		return false, nil
-	}
-	if err := l.write(c.console, list.rows); err != nil {
-		return false, err
-	}
-	if list.more {
-		c.note("These are the newest %d; --limit 0 shows all.", limit)
-	}
-	return true, nil
 }
 
 // bindLimit adds --limit.

@@ -165,7 +165,7 @@ func TestALoginOpensItsServerUntilTheLogout(t *testing.T) {
 	p.fails(exitFailed, "", append(status, "--ca", s.ca), "unauthorized", "holon login "+s.url, "--data DIR")
 	p.fails(exitFailed, s.token, []string{"login", s.url}, "the certificate of "+s.url+" is not trusted", "--ca FILE")
 	p.fails(exitFailed, strings.Repeat("wrong", 10), []string{"login", s.url, "--ca", s.ca}, "does not accept this token, so nothing was saved")
-	if r := p.must("", "profiles"); r.out != "" || !strings.Contains(r.err, "There are none") {
+	if r := p.must("", "profiles"); r.out != "" || !strings.Contains(r.err, "No saved logins. To save a server's token: holon login URL") {
 		t.Errorf("something was saved: %+v", r)
 	}
 

@@ -140,7 +140,7 @@ func printProfiles(con *console, all []profiles.Profile, unusable []error, forma
 		return nil
 	}
 	if len(rows) == 0 {
-		con.note("There are none. holon login URL keeps the token for a server.")
+		con.note("No saved logins. To save a server's token: holon login URL")
 		return nil
 	}
 	t := newTable("URL", "TOKEN", "SAVED", "TRUSTED BESIDE THE SYSTEM")

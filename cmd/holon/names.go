@@ -121,7 +121,7 @@ func (f finder) turn(name string) (string, error) {
 	if client.IsKind(err, turnNames.notFound) {
 		f.tell = false
 		if thread, threadErr := f.find(name, &threadNames); threadErr == nil && thread.id != "" {
-			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns %s", thread.shown(f.console), shownID(f.console, thread.id))}
+			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns %s", thread.shown(f.console), nameByID(f, thread.id))}
 		}
 	}
 	return found.id, err

@@ -2,18 +2,20 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // candidates are what the name can stand for, by the first rule that fits any of the rows:
@@ -47,39 +49,54 @@ func (f finder) ranked(all []named, name string) (found []named, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := []func() []named{
-		func() []named { return titled(given, name) },
-		func() []named { return partly(all, name, f.ends) },
-		func() []named { return beginning(given, name, named.name) },
+	is, begins := isName(name), beginsWith(name)
+	take := func(rows []named) bool { found = rows; return len(found) > 0 }
+	switch {
+	case take(fitting(given, byTitle, is)), take(partly(all, name, f.ends)), !f.whole && take(fitting(given, byTitle, begins)), f.ends:
+	case take(fitting(all, byTitle, is)), f.whole:
+	case take(fitting(all, byTitle, begins)), take(fitting(all, byPrompt, is)), take(fitting(all, byPrompt, begins)):
 	}
-	if !f.ends {
-		rules = append(rules,
-			func() []named { return titled(all, name) },
-			func() []named { return beginning(all, name, named.name) },
-			func() []named { return prompted(all, name) },
-			func() []named { return beginning(all, name, func(n named) string { return n.began }) })
+	return found, nil
+}
+
+func byTitle(n named) string  { return n.title }
+func byPrompt(n named) string { return n.began }
+
+// isName reports of a text whether it is the name, as it is or as tables show it.
+func isName(name string) func(text string) bool {
+	shown := timeline.OneLine(name)
+	return func(text string) bool { return text == name || shown != "" && timeline.OneLine(text) == shown }
+}
+
+// beginsWith reports of a text whether it begins with the name, as tables show both, in any
+// case of the letters.
+func beginsWith(name string) func(text string) bool {
+	begin := strings.ToLower(timeline.OneLine(name))
+	return func(text string) bool {
+		return begin != "" && strings.HasPrefix(strings.ToLower(timeline.OneLine(text)), begin)
 	}
-	for i, rule := range rules {
-		if begins := i == 2 || i > 3; begins && f.whole {
-			continue
-		}
-		if found = rule(); len(found) > 0 {
-			return found, nil
-		}
-	}
-	return nil, nil
+}
+
+// fitting are the rows of which this text fits. A turn is not another candidate than its
+// thread: a child turn often has the title of the thread that was made for it.
+func fitting(all []named, text func(named) string, fits func(string) bool) []named {
+	found := slices.DeleteFunc(slices.Clone(all), func(n named) bool { return n.kind == &questionNames || !fits(text(n)) })
+	return slices.DeleteFunc(slices.Clone(found), func(n named) bool {
+		return n.thread != "" && slices.ContainsFunc(found, func(t named) bool { return t.kind == &threadNames && t.id == n.thread })
+	})
 }
 
 // given are the threads whose titles clients have given. Titles of threads below others are
 // among them only for a command that ends something, and only if they were given later than
 // the thread: at its start an agent may have given one.
 func (f finder) given(all []named, name string) (list []named, err error) {
+	begins := beginsWith(name)
 	for _, n := range all {
 		switch {
 		case n.kind != &threadNames || !n.given:
 		case n.level == 0:
 			list = append(list, n)
-		case f.ends && len(beginning([]named{n}, name, named.name)) > 0:
+		case f.ends && begins(n.title):
 			renamed, err := renamed(f, n)
 			if err != nil {
 				return nil, err
@@ -136,7 +153,7 @@ func titledLike(f finder, name string) ([]named, error) {
 		return nil, err
 	}
 	given, err := f.given(rows, name)
-	return titled(given, name), err
+	return fitting(given, byTitle, isName(name)), err
 }
 
 // chosenByAgents is the error for a name that stands for something only because agents have
@@ -148,42 +165,6 @@ func chosenByAgents(f finder, name string, all []named) error {
 		return err
 	}
 	return candidatesError(fmt.Sprintf("%s is not a title that a client gave, and this command takes no other. It may mean", inQuotes(name)), found, f.others(found))
-}
-
-// titled are the rows with this title, as it is or as tables show it. A turn with the title
-// of its thread is not another candidate: a child turn often has the title of the thread
-// that was made for it.
-func titled(all []named, name string) []named {
-	shown := timeline.OneLine(name)
-	return withoutTurns(slices.DeleteFunc(slices.Clone(all), func(n named) bool {
-		return n.kind == &questionNames || n.title != name && (shown == "" || timeline.OneLine(n.title) != shown)
-	}))
-}
-
-// prompted are the rows that began with this text, as tables show it.
-func prompted(all []named, name string) []named {
-	shown := timeline.OneLine(name)
-	return withoutTurns(slices.DeleteFunc(slices.Clone(all), func(n named) bool {
-		return n.kind == &questionNames || shown == "" || timeline.OneLine(n.began) != shown
-	}))
-}
-
-// beginning are the rows of which this text, as tables show it, begins with the name, in
-// any case of its letters.
-func beginning(all []named, name string, text func(named) string) []named {
-	begin := strings.ToLower(timeline.OneLine(name))
-	return withoutTurns(slices.DeleteFunc(slices.Clone(all), func(n named) bool {
-		return n.kind == &questionNames || begin == "" || !strings.HasPrefix(strings.ToLower(timeline.OneLine(text(n))), begin)
-	}))
-}
-
-func (n named) name() string { return n.title }
-
-// withoutTurns leaves out the turns whose threads are there.
-func withoutTurns(found []named) []named {
-	return slices.DeleteFunc(slices.Clone(found), func(n named) bool {
-		return n.thread != "" && slices.ContainsFunc(found, func(t named) bool { return t.kind == &threadNames && t.id == n.thread })
-	})
 }
 
 // partly are the rows whose id begins or ends with the name, its prefix aside. With made, the
@@ -277,9 +258,11 @@ func (n named) shown(con *console) string {
 	return text
 }
 
-// sayName says what a name stands for, if that says more than the name.
+// sayName says what a name stands for, unless that is its title.
 func sayName(f finder, name string, n named) {
-	name = timeline.OneLine(name)
+	if name = timeline.OneLine(name); name == timeline.OneLine(n.title) {
+		return
+	}
 	is := n.shown(f.console)
 	if name == shownID(f.console, n.id) {
 		is = strings.TrimPrefix(strings.TrimPrefix(is, name), " ")
@@ -290,35 +273,57 @@ func sayName(f finder, name string, n named) {
 }
 
 // nameOf is how a person can name a thread to the next command: by its title, if a client
-// gave it and it stands for nothing else, and if no shell reads more in it; else by the
-// ending of its id.
+// gave it and it stands for nothing else, and if no shell and no command reads more in it;
+// else by the ending of its id.
 func nameOf(f finder, t threads.Thread) string {
-	ending := shownID(f.console, t.ThreadID)
-	plain := t.Title != "" && timeline.OneLine(t.Title) == t.Title && !strings.ContainsAny(t.Title, "$`\\\"!")
+	ending, title := shownID(f.console, t.ThreadID), t.Title
+	plain := title != "" && timeline.OneLine(title) == title && !strings.ContainsAny(title, "$`\\\"!") && !strings.HasPrefix(title, "-") &&
+		title != latest && !wholeID(threadNames.prefix, title) && !wholeID(turnNames.prefix, title)
 	if f.long || !plain || t.Level > 0 || t.TitleBy != threads.ByClient {
 		return ending
 	}
-	rows, more, err := f.rows(&threadNames, t.Title, nameOfRows)
-	if err != nil || more {
+	f, end := f.forHint()
+	defer end()
+	rows, more, err := f.rows(&threadNames, title, nameOfRows)
+	if err != nil || more || slices.ContainsFunc(rows, func(n named) bool { return n.id == title }) {
 		return ending
 	}
-	if same := titled(rows, t.Title); len(same) == 1 && same[0].id == t.ThreadID {
-		return inQuotes(t.Title)
+	if same := fitting(rows, byTitle, isName(title)); len(same) == 1 && same[0].id == t.ThreadID {
+		return inQuotes(title)
 	}
 	return ending
 }
 
-// readForName reads a thread for its name. One that the server does not show has none but its id.
-func readForName(f finder, id string) (t threads.Thread, err error) {
+// nameByID is nameOf for a thread of which only the id is known.
+func nameByID(f finder, id string) string { return nameOf(f, readForName(f, id)) }
+
+// nameToStop is how a person can name a turn to a command that stops it: by nameOf its
+// thread, if that is a title and the turn is the active one, else by its own id.
+func nameToStop(con *console, name string, t *turns.Turn) string {
+	if t.State == turns.Active && strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return shownID(con, t.TurnID)
+}
+
+// readForName reads a thread for its name. One that cannot be read has none but its id.
+func readForName(f finder, id string) threads.Thread {
 	var read struct {
 		Thread threads.Thread `json:"thread"`
 	}
-	err = f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read)
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused != nil {
-		err = nil
+	f, end := f.forHint()
+	defer end()
+	if f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read) != nil {
+		return threads.Thread{ThreadID: id}
 	}
-	read.Thread.ThreadID = id
-	return read.Thread, err
+	return read.Thread
+}
+
+// forHint is a finder for a hint: a person who leaves gets it too, and nobody waits for it.
+func (f finder) forHint() (finder, context.CancelFunc) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(f.ctx), 5*time.Second)
+	f.ctx = ctx
+	return f, end
 }
 
 // nameOfRows is how many rows are looked at for another thread of the same title: a page

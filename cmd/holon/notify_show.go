@@ -17,6 +17,7 @@ var notifyListing = listing{
 	method: "subscription/list", member: "subscriptions", flex: 2,
 	head: []string{"SUBSCRIPTION", "STATE", "SENDS", "OF", "THROUGH", "WAIT", "DEAD"},
 	drop: []string{"OF", "DEAD", "THROUGH"},
+	none: "Nothing is sent. For your phone: holon notify --all --bridge ntfy --on final,questions",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var s bridges.SubscriptionView
 		err := jsonv2.Unmarshal(raw, &s)
@@ -39,17 +40,11 @@ func newNotifyListCommand(g *globals) *cobra.Command {
 many were given up: holon deliveries --dead lists those.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			c, err := g.caller(cmd)
-			if err != nil {
-				return err
-			}
-			defer c.close()
 			filter := map[string]any{"bridge_id": bridge, "thread_id": thread}
 			if deleted {
 				filter["include_deleted"] = true
 			}
-			_, err = printList(c, notifyListing, filter, limit, "Nothing is sent. For your phone: holon notify --all --bridge ntfy --on final,questions")
-			return err
+			return notifyListing.print(g, cmd, filter, limit)
 		}),
 	}
 	flags := cmd.Flags()

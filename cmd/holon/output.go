@@ -92,7 +92,7 @@ func decoded[R any](method string, raw jsontext.Value) (jsontext.Value, R, error
 
 // printValue encodes a value for printData.
 func (c *caller) printValue(value any, rows string) error {
-	raw, err := jsonv2.Marshal(value)
+	raw, err := jsonv2.Marshal(value, jsonv2.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"net/http"
 	"os"
 	"reflect"
 	"regexp"
@@ -174,6 +176,34 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "fix b", `"fix b": interrupted`)
+}
+
+// The stream of the README is that of the server, whichever port it has taken.
+func TestTheStreamOfTheReadmeFindsTheServer(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "hello")
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`\ncurl -N "\$\(holon (status --address)\)(/\S+)"\n`).FindStringSubmatch(string(page))
+	if found == nil {
+		t.Fatal("there is no such command")
+	}
+	answer, err := http.Get(strings.TrimSuffix(s.want(strings.Fields(found[1])...), "\n") + found[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	for seen := ""; !strings.Contains(seen, "turn/completed"); seen += lines.Text() {
+		if !lines.Scan() {
+			t.Fatalf("%v after %s", lines.Err(), seen)
+		}
+	}
+	if r := holon(t, freshDir(t), "", "status", "--address", "--url=http://127.0.0.1:1"); r.code != exitFailed || r.out != "" {
+		t.Errorf("without a server: %+v", r)
+	}
 }
 
 // The table of docs/delivery.md has every member of an envelope, and no other type.

@@ -78,7 +78,7 @@ inbox. WHEN is one argument, in the timezone of this machine:
 			if err := c.printText(fmt.Sprintf("%s: %s\n", name, timerText(result.Timer, now)), nil); err != nil {
 				return err
 			}
-			c.note("Delete it with: holon remind rm %s %s", timeline.OneLine(args[0]), name)
+			c.note("Delete it with: holon remind rm %s %s", nameByID(c.finder(), args[0]), name)
 			return nil
 		}),
 	}
@@ -113,7 +113,7 @@ func newRemindListCommand(g *globals) *cobra.Command {
 				return c.printData(raw, "timers")
 			}
 			if len(result.Timers) == 0 {
-				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", shownID(c.console, thread))
+				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", nameByID(c.finder(), thread))
 				return nil
 			}
 			t := newTable("TIMER", "NEXT", "REPEATS", "TEXT")

@@ -31,14 +31,14 @@ func TestATitleThatWasGivenBackIsGone(t *testing.T) {
 	s.want("run", "--thread=one", "hello there")
 	for _, c := range []struct{ name, title, said, shown, by string }{
 		{"one", "fix the tests", `one is now "fix the tests"`, "fix the tests", "client"},
-		{"fix the tests", "flaky", `fix the tests is now "flaky"`, "flaky", "client"},
-		{"latest", "newest", `one is now "newest"`, "newest", "client"},
-		{"latest", "flaky", `one is now "flaky"`, "flaky", "client"},
-		{"flaky", "", "flaky has no title until its agent gives one", "hello there", ""},
+		{"fix the tests", "flaky", `one "fix the tests" is now "flaky"`, "flaky", "client"},
+		{"latest", "newest", `one "flaky" is now "newest"`, "newest", "client"},
+		{"newe", "flaky", `one "newest" is now "flaky"`, "flaky", "client"},
+		{"flaky", "", `one "flaky" has no title until its agent gives one`, "hello there", ""},
 		{"one", "", "one has no title until its agent gives one", "hello there", ""},
 	} {
-		if out := s.want("rename", c.name, c.title); out != c.said+"\n" {
-			t.Errorf("%s to %q: %q", c.name, c.title, out)
+		if r := s.holon("rename", c.name, c.title); r != (result{out: c.said + "\n"}) {
+			t.Errorf("%s to %q: %+v", c.name, c.title, r)
 		}
 		if title, by := s.titleOf(); title != c.shown || by != c.by {
 			t.Errorf("%s to %q: shown as %q, by %q", c.name, c.title, title, by)
@@ -54,7 +54,7 @@ func TestRenameTellsWhatIsWrong(t *testing.T) {
 		code int
 		said string
 	}{
-		{[]string{"rename"}, exitUsage, "give THREAD TITLE"},
+		{[]string{"rename"}, exitUsage, "arguments are missing: holon rename THREAD TITLE"},
 		{[]string{"rename", "one"}, exitUsage, "THREAD TITLE"},
 		{[]string{"rename", "one", "two", "three"}, exitUsage, "in quotes"},
 		{[]string{"rename", "none", "x"}, exitFailed, "no such thread"},

@@ -50,10 +50,6 @@ func newRespondCommand(g *globals) *cobra.Command {
 			if chosen != 1 {
 				return usagef("%s", howToRespond)
 			}
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
 			params := map[string]any{"item_id": args[0]}
 			switch {
 			case allow:
@@ -70,15 +66,15 @@ func newRespondCommand(g *globals) *cobra.Command {
 				}
 				params["answer"] = json.RawMessage(answer)
 			}
-			c, err := g.client(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			if params["item_id"], err = g.changer(cmd, c).question(args[0]); err != nil {
+			defer c.close()
+			if params["item_id"], err = c.finder().telling().question(args[0]); err != nil {
 				return err
 			}
-			return respond(cmd.Context(), &g.console, c, params, format)
+			return respond(c, params)
 		}),
 	}
 	flags := cmd.Flags()
@@ -104,16 +100,15 @@ const howToRespond = "give exactly one of --allow, --reject, --option ID, --answ
 // showQuestion prints the agent's question with all that it is about, and asks the person
 // for the answer if they are at the terminal.
 func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) error {
-	format, c, err := g.dial(cmd)
+	c, err := g.caller(cmd)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	if id, err = g.changer(cmd, c).question(id); err != nil {
+	defer c.close()
+	if id, err = c.finder().telling().question(id); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	asked, status, err := readQuestion(ctx, c, "", id)
+	asked, status, err := readQuestion(c.ctx, c.client, "", id)
 	if err != nil {
 		return err
 	}
@@ -146,41 +141,36 @@ func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) er
 			}
 			if params != nil {
 				params["item_id"] = id
-				return respond(ctx, &g.console, c, params, format)
+				return respond(c, params)
 			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-c.ctx.Done():
+			return context.Cause(c.ctx)
 		}
 	}
 }
 
 // respond sends an answer and prints the result.
-func respond(ctx context.Context, con *console, c *client.Client, params map[string]any, format string) error {
-	var raw json.RawMessage
-	if err := c.Call(ctx, "item/respond", params, &raw); err != nil {
-		if client.IsKind(err, "invalid_params") {
-			if options := optionsOf(ctx, c, params["item_id"]); options != "" {
-				return fmt.Errorf("%w\n  its options are %s", err, options)
-			}
-		}
-		return err
-	}
-	if format != "text" {
-		return con.printRaw(raw, format == "json")
-	}
-	var result struct {
+func respond(c *caller, params map[string]any) error {
+	raw, r, err := ask[struct {
 		Status  string           `json:"status"`
 		Outcome timeline.Outcome `json:"outcome"`
+	}](c, "item/respond", params)
+	if client.IsKind(err, "invalid_params") {
+		if options := optionsOf(c.ctx, c.client, params["item_id"]); options != "" {
+			return fmt.Errorf("%w\n  its options are %s", err, options)
+		}
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+	if err != nil {
+		return err
 	}
-	text := result.Status
-	if result.Outcome.OptionID != "" {
-		text += " (" + result.Outcome.OptionID + ")"
+	if c.format != "text" {
+		return c.printData(raw, "")
 	}
-	_, err := fmt.Fprintf(con.out, "%s: %s\n", shownID(con, fmt.Sprint(params["item_id"])), timeline.OneLine(text))
-	return err
+	text := r.Status
+	if r.Outcome.OptionID != "" {
+		text += " (" + r.Outcome.OptionID + ")"
+	}
+	return c.printText(shownID(c.console, fmt.Sprint(params["item_id"]))+": "+timeline.OneLine(text)+"\n", nil)
 }
 
 // optionsOf lists an item's options, "" if it cannot be read or has none.

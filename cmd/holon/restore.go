@@ -33,9 +33,12 @@ Named tokens are not valid any more: one may have been revoked since the backup.
 				return err
 			}
 			at, err := sqlite.Restore(args[0], loaded.Data)
-			if errors.Is(err, sqlite.ErrNotEmpty) {
+			switch {
+			case errors.Is(err, sqlite.ErrNotEmpty):
 				return fmt.Errorf("%w: name an empty or absent one with --data", err)
-			} else if err != nil {
+			case sqlite.Damaged(err):
+				return &hintedError{err, "It is no backup, or a damaged one. Name a file that holon backup has made."}
+			case err != nil:
 				return err
 			}
 			if format != "text" {

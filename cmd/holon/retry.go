@@ -51,7 +51,7 @@ them, and asks. A turn that is refused is named, and the others are retried.
 			}
 			raw, r, err := change[turns.RetryResult](c, "turn/retry", flags.key, flags.params("turn_id", s.turn.TurnID))
 			if err != nil {
-				return ofRetry(fmt.Errorf("%s: %w", s, err), s)
+				return ofRetry(c.finder(), fmt.Errorf("%s: %w", s, err), s)
 			}
 			if c.format != "text" {
 				return c.printData(raw, "")
@@ -70,16 +70,16 @@ them, and asks. A turn that is refused is named, and the others are retried.
 }
 
 // ofRetry adds to the error of a retry what to do instead, if the turn's state is why.
-func ofRetry(err error, s subject) error {
+func ofRetry(f finder, err error, s subject) error {
 	if !client.IsKind(err, "conflict") {
 		return err
 	}
-	thread, turn := shownID(s.con, s.thread.ThreadID), shownID(s.con, s.turn.TurnID)
+	thread := nameOf(f, s.thread)
 	switch s.turn.State {
 	case turns.Completed:
 		return &hintedError{err, `It has completed. To start another turn: holon run --thread ` + thread + ` "…"`}
 	case turns.Active, turns.Queued:
-		return &hintedError{err, "It has not ended. See it with: holon attach " + thread + "; stop it with: holon interrupt " + turn}
+		return &hintedError{err, "It has not ended. See it with: holon attach " + thread + "; stop it with: holon interrupt " + nameToStop(s.con, thread, s.turn)}
 	}
 	return err
 }

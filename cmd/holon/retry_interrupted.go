@@ -27,18 +27,18 @@ func lostTurns(ctx context.Context, c *client.Client) (lost restarts.Lost, consu
 
 // printLost says how many turns ended with a restart, and what can be done about it. What
 // cannot be read is said and is no failure: the status itself is known.
-func printLost(ctx context.Context, con *console, c *client.Client) error {
-	lost, _, err := lostTurns(ctx, c)
+func printLost(c *caller) error {
+	lost, _, err := lostTurns(c.ctx, c.client)
 	switch says := lost.Says(time.Now()); {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	case c.ctx.Err() != nil:
+		return context.Cause(c.ctx)
 	case err != nil:
-		con.note("What has ended with a restart is not known: %v", err)
+		c.note("What has ended with a restart is not known: %v", err)
 		return nil
 	case says == "":
 		return nil
 	default:
-		_, err := fmt.Fprintf(con.textOut(), "\n%s: holon retry --interrupted, or holon status --dismiss\n", says)
+		_, err := fmt.Fprintf(c.textOut(), "\n%s: holon retry --interrupted, or holon status --dismiss\n", says)
 		return err
 	}
 }

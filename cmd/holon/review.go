@@ -144,9 +144,9 @@ func (o *reviewOptions) give(c *caller, turnID string, verdict turns.ReviewState
 	}
 	switch {
 	case r.ContinuedBy != "":
-		c.note("See it with: holon attach %s --after %d", shownID(c.console, r.ThreadID), max(0, r.Seq-1))
+		c.note("See it with: holon attach %s --after %d", nameByID(c.finder(), r.ThreadID), max(0, r.Seq-1))
 	case verdict == turns.Rejected && !o.final:
-		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, shownID(c.console, r.ThreadID))
+		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, nameByID(c.finder(), r.ThreadID))
 	}
 	return nil
 }

@@ -60,20 +60,16 @@ func (f finder) reviewed(name string) (string, error) {
 // looked at, and gets no verdict.
 func noneWaits(f finder, name string, thread named) (string, error) {
 	if !f.ends {
-		var last []named
 		found, err := turnListing.fetch(f.ctx, f.client, map[string]any{"thread_id": thread.id}, 1)
 		if err != nil {
 			return "", err
 		}
-		for _, raw := range found.rows {
+		if len(found.rows) > 0 {
 			var r row
-			if err := json.Unmarshal(raw, &r); err != nil {
+			if err := json.Unmarshal(found.rows[0], &r); err != nil {
 				return "", fmt.Errorf("read a row of turn/list: %w", err)
 			}
-			last = append(last, r.named(&turnNames))
-		}
-		if len(last) > 0 {
-			return last[0].id, nil
+			return r.TurnID, nil
 		}
 	}
 	return "", &hintedError{fmt.Errorf("no turn of %s waits for a verdict", inQuotes(name)), "holon review lists those that do."}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,8 +26,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
-			g.started = true
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			g.running = cmd
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if showVersion {
@@ -75,6 +74,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newReviewCommand(g),
 		newInboxCommand(g),
 		newRemindCommand(g),
+		newRenameCommand(g),
 		newNotifyCommand(g),
 		newBridgeCommand(g),
 		newDeliveriesCommand(g),
@@ -97,9 +97,6 @@ durable log, which any number of clients follow live and resume by cursor.
 		newTurnsCommand(g),
 		newItemsCommand(g),
 	)
-	for _, v := range verbs {
-		add(groupWork, v.command(g))
-	}
 	add(groupServer,
 		newServeCommand(g),
 		newStopCommand(g),
@@ -156,7 +153,7 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if !g.started {
+	if g.running == nil {
 		err = explainFlag(command, args, err)
 	}
 	var exit *exitError
@@ -168,18 +165,17 @@ func execute(ctx context.Context, g *globals, args []string) int {
 	}
 	var usage *usageError
 	var setting *config.Error
+	text, code := complaint(g, err), exitFailed
 	switch {
-	case errors.As(err, &usage) || !g.started:
-		g.complain(err)
+	case errors.As(err, &usage) || g.running == nil:
 		if usage != nil && usage.of != nil {
 			command = usage.of
 		}
-		fmt.Fprintf(g.err, "Try: %s --help\n", command.CommandPath())
-		return exitUsage
+		text += "\nTry: " + command.CommandPath() + " --help"
+		code = exitUsage
 	case errors.As(err, &setting):
-		g.complain(err)
-		return exitUsage
+		code = exitUsage
 	}
-	g.complain(err)
-	return exitFailed
+	sayAs(g, command, text)
+	return code
 }

@@ -251,8 +251,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	if err := callRetrying(ctx, c, "turn/start", turn, &s.raw); err != nil {
 		var refused *client.Error
-		if o.parent != "" && started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
-			closeUnused(ctx, c, started.ThreadID)
+		// A thread with an id or a key of the caller's choice stays: a further run finds it.
+		if started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
+			closeUnused(ctx, c, started.ThreadID, "its first turn could not start")
 		}
 		return s, err
 	}
@@ -267,17 +268,25 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	return s, nil
 }
 
-// closeUnused closes a child thread whose first turn was refused. One that has a name
-// or a key of the caller's choice stays: a further run finds it.
-func closeUnused(ctx context.Context, c *client.Client, threadID string) {
+// names are how a person can name the thread, and the turn to stop it.
+func (o runOptions) names(f finder, s startedTurn) (thread threads.Thread, name, toStop string) {
+	thread.ThreadID = s.ThreadID
+	if o.thread != "" || o.title != "" || o.key != "" { // else it has no title yet
+		thread = readForName(f, s.ThreadID)
+	}
+	name = nameOf(f, thread)
+	return thread, name, nameToStop(f.console, name, &turns.Turn{TurnID: s.TurnID, State: s.State})
+}
+
+// closeUnused closes a thread that has no turn. If that fails, it stays, empty.
+func closeUnused(ctx context.Context, c *client.Client, threadID, reason string) {
 	var list struct {
 		Turns []json.RawMessage `json:"turns"`
 	}
 	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "limit": 1}, &list); err != nil || len(list.Turns) > 0 {
 		return
 	}
-	// If it is not closed, it is with the thread above it.
-	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "its first turn could not start"}, nil)
+	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": reason}, nil)
 }
 
 // retry is the turn's retry policy, nil for that of its agent.
@@ -354,7 +363,11 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	begun := make(chan outcome, 1)
 	go func() {
 		s, err := o.start(ctx, c, prompt)
-		begun <- outcome{&turnRun{con: con, ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, s.where, err}
+		run := &turnRun{con: con, ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}
+		if err == nil {
+			_, run.name, run.toStop = o.names(finder{console: con, ctx: ctx, client: c}, s)
+		}
+		begun <- outcome{run, s.where, err}
 	}()
 	var run *turnRun
 	select {
@@ -376,7 +389,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	}
 	run.signals = signals
 	run.questions = questionsAt(con, piped)
-	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Short: tableID(con), AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, shownID(con, run.threadID), o.full))
+	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Short: tableID(con), AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.name, o.full))
 	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.Close(); err == nil {
@@ -386,7 +399,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		return err
 	}
 	if n := len(run.running); n > 0 && format == "text" && !o.quiet {
-		con.note("%s on in the background: holon tree %s", counted(n, "turn goes", "turns go"), shownID(con, run.threadID))
+		con.note("%s on in the background: holon tree %s", counted(n, "turn goes", "turns go"), run.name)
 	}
 	return run.report(format, o.quiet)
 }

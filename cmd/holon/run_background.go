@@ -30,12 +30,8 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 			state += fmt.Sprintf(" at position %d", s.Position)
 		}
 		find := g.finder(cmd, c)
-		thread, err := readForName(find, s.ThreadID)
-		if err != nil {
-			return err
-		}
-		turn, name := shownID(&g.console, s.TurnID), nameOf(find, thread)
-		in := subject{con: &g.console, thread: thread}.String()
+		thread, name, toStop := o.names(find, s)
+		turn, in := shownID(&g.console, s.TurnID), subject{con: &g.console, thread: thread}
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", turn, state, in); err != nil {
 			return err
 		}
@@ -44,10 +40,10 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		}
 		if o.detach {
 			g.note("See it with:  holon attach %s", name)
-			g.note("Stop it with: holon interrupt %s", turn)
+			g.note("Stop it with: holon interrupt %s", toStop)
 			return nil
 		}
-		owner := shownID(&g.console, o.parent)
+		owner := nameByID(find, o.parent)
 		g.note("See it with:      holon attach %s --after %d", name, s.after)
 		g.note("Wait for it with: holon await %s", turn)
 		if s.Wake == inbox.WakeNone {

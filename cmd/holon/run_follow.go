@@ -26,6 +26,8 @@ type turnRun struct {
 	ctx       context.Context
 	client    *client.Client
 	threadID  string
+	name      string // of the thread, for hints
+	toStop    string // names the turn in a hint; "" if turnID is
 	turnID    string // "" = the command is attached to the thread: it follows all turns
 	after     int64
 	caughtUp  int64 // the newest seq when it began: questions are asked from then on
@@ -62,10 +64,10 @@ type saying struct {
 const foldAfter = 20
 
 // folding adds to the options of a timeline how outputs are folded, unless full is set;
-// shown is how the thread is named.
-func folding(options timeline.Options, shown string, full bool) timeline.Options {
+// name is that of the thread.
+func folding(options timeline.Options, name string, full bool) timeline.Options {
 	if !full {
-		options.Fold, options.Unfold = foldAfter, "holon attach "+shown+" --full"
+		options.Fold, options.Unfold = foldAfter, "holon attach "+name+" --full"
 	}
 	return options
 }
@@ -144,14 +146,14 @@ func (r *turnRun) left() string {
 	if r.turnID == "" {
 		return "what runs there goes on at the server"
 	}
-	again := fmt.Sprintf("holon attach %s --after %d", shownID(r.con, r.threadID), max(r.after, r.result.Seq))
+	again := fmt.Sprintf("holon attach %s --after %d", r.name, max(r.after, r.result.Seq))
 	switch {
 	case r.interrupting:
 		return "the turn is being interrupted at the server; its end shows: " + again
 	case r.interrupted && !r.refused:
 		return "the server was asked to interrupt the turn and has not answered yet; its outcome shows: " + again
 	}
-	return fmt.Sprintf("the turn continues at the server\n  see it with:  %s\n  stop it with: holon interrupt %s", again, shownID(r.con, r.turnID))
+	return fmt.Sprintf("the turn continues at the server\n  see it with:  %s\n  stop it with: holon interrupt %s", again, r.toStop)
 }
 
 // take shows an event of this turn or of its thread, and remembers what the

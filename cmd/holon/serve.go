@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/signal"
@@ -50,9 +52,8 @@ turns end before.
 				DataByDefault: loaded.Sources["data"].Origin == config.FromDefault,
 				OnAgents:      func(f func()) { kill.Store(&f) },
 			}
-			if terminal := isTerminalFile(g.err); loaded.LogFormat == config.LogText || loaded.LogFormat == config.LogAuto && terminal {
-				options.Text = true
-				if terminal {
+			if options.Text = inText(g, loaded.LogFormat); options.Text {
+				if isTerminalFile(g.err) {
 					options.Welcome = g.args
 					options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
 				}
@@ -78,6 +79,23 @@ turns end before.
 	}
 	config.Bind(cmd.Flags())
 	return cmd
+}
+
+// inText reports whether what serve writes to stderr is text, in this format of the log.
+func inText(g *globals, format string) bool {
+	return format == config.LogText || format == config.LogAuto && isTerminalFile(g.err)
+}
+
+// sayAs says why a command did not begin. That of serve is in the format of its log, as far
+// as that is known without its settings.
+func sayAs(g *globals, cmd *cobra.Command, text string) {
+	if cmd.CommandPath() != "holon serve" || inText(g, cmp.Or(valueOf(g.args, "--log-format"), g.env("HOLON_LOG_FORMAT"), config.LogAuto)) {
+		fmt.Fprintln(g.err, text)
+		return
+	}
+	stderr := daemon.OpenStderr(g.err)
+	defer stderr.Close()
+	(&daemon.Options{Stderr: stderr}).Say(zapcore.ErrorLevel, text)
 }
 
 // descriptors is how many file descriptors this process may have open; 0 = not known. Go

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -19,7 +19,6 @@ type serverStatus struct {
 	StartedAt   time.Time `json:"started_at"`
 	LastEventAt *string   `json:"last_event_at"`
 	PausedAt    *string   `json:"paused_at"`
-	LogID       string    `json:"log_id"`
 	FirstSeq    int64     `json:"first_seq"`
 	LatestSeq   int64     `json:"latest_seq"`
 	Threads     int64     `json:"threads"`
@@ -37,7 +36,7 @@ type serverStatus struct {
 }
 
 func newStatusCommand(g *globals) *cobra.Command {
-	var dismiss bool
+	var dismiss, address bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the server",
@@ -47,56 +46,55 @@ retries those; with --dismiss they are not shown again, here, in the dashboard a
 the console.
 
   holon status
-  holon status --dismiss`,
+  holon status --dismiss
+  curl "$(holon status --address)/metrics"`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			if dismiss {
-				c, err := g.caller(cmd)
-				if err != nil {
-					return err
-				}
-				defer c.close()
-				return dismissLost(c)
-			}
-			format, c, err := g.dial(cmd)
+			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			var raw json.RawMessage
-			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
-				if format == "text" && outside(err) { // a limited token may still read what became of its threads
-					if err := printLost(cmd.Context(), &g.console, c); err != nil {
+			defer c.close()
+			if dismiss {
+				return dismissLost(c)
+			}
+			endpoint, err := c.client.Endpoint()
+			if err != nil {
+				return err
+			}
+			if address {
+				if err := initialize(c.ctx, c.client, &api.InitializeResult{}); err != nil {
+					return err
+				}
+				return c.printText(endpoint.URL+"\n", nil)
+			}
+			raw, status, err := ask[serverStatus](c, "holon/status", nil)
+			if err != nil {
+				if c.format == "text" && outside(err) { // a limited token may still read what became of its threads
+					if err := printLost(c); err != nil {
 						return err
 					}
 				}
 				return err
 			}
-			if format != "text" {
-				return g.printRaw(raw, format == "json")
+			if c.format != "text" {
+				return c.printData(raw, "")
 			}
-			var status serverStatus
-			if err := json.Unmarshal(raw, &status); err != nil {
-				return fmt.Errorf("read the status: %w", err)
-			}
-			if status.State == "running" && client.IsKind(c.Ready(cmd.Context()), client.KindUnavailable) {
+			if status.State == "running" && client.IsKind(c.client.Ready(c.ctx), client.KindUnavailable) {
 				status.State += ", but it cannot store anything: holon doctor, or the server's log, says why"
-			}
-			endpoint, err := c.Endpoint()
-			if err != nil {
-				return err
 			}
 			if err := status.print(&g.console, endpoint.URL); err != nil {
 				return err
 			}
 			if status.Turns.Active > 0 {
-				if err := printActive(cmd.Context(), &g.console, c); err != nil {
+				if err := printActive(c); err != nil {
 					return err
 				}
 			}
-			return printLost(cmd.Context(), &g.console, c)
+			return printLost(c)
 		}),
 	}
+	cmd.Flags().BoolVar(&address, "address", false, "print only the address of the server, for scripts")
 	cmd.Flags().BoolVar(&dismiss, "dismiss", false, "do not show again what has ended with a restart so far")
 	return cmd
 }
@@ -134,7 +132,6 @@ func (s serverStatus) print(con *console, url string) error {
 		{"threads", fmt.Sprint(s.Threads)},
 		{"streams", fmt.Sprintf("%d open (a dashboard has two)", s.Streams)},
 		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
-		{"log id", timeline.OneLine(s.LogID)},
 		{"agents", strings.Join(agents, ", ")},
 	}
 	if err := con.printFields(8, lines); err != nil {

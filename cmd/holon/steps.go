@@ -2,15 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -147,42 +143,22 @@ func (r turnRead) current() string {
 	return ""
 }
 
-// readTurn reads a turn with its attempts and steps.
-func readTurn(ctx context.Context, c *client.Client, id string, superseded bool) (raw json.RawMessage, turn turnRead, err error) {
-	params := map[string]any{"turn_id": id}
-	if superseded {
-		params["include_superseded"] = true
-	}
-	if err := c.Call(ctx, "turn/read", params, &raw); err != nil {
-		return nil, turn, err
-	}
-	if err := json.Unmarshal(raw, &turn); err != nil {
-		return nil, turn, fmt.Errorf("read the turn: %w", err)
-	}
-	return raw, turn, nil
-}
-
 // showTurn prints one turn of this id with its attempts and steps, superseded ones
 // included.
-func showTurn(g *globals, cmd *cobra.Command, id string) error {
-	format, c, err := g.dial(cmd)
+func showTurn(c *caller, id string) error {
+	raw, read, err := ask[turnRead](c, "turn/read", map[string]any{"turn_id": id, "include_superseded": true})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	raw, read, err := readTurn(cmd.Context(), c, id, true)
-	if err != nil {
-		return err
-	}
-	if format != "text" {
-		return g.printRaw(raw, format == "json")
+	if c.format != "text" {
+		return c.printData(raw, "")
 	}
 	t := read.Turn
 	state := t.doing()
 	if why := t.why(); why != "" {
 		state += " (" + why + ")"
 	}
-	if err := g.printFields(8, [][2]string{
+	if err := c.printFields(8, [][2]string{
 		{"turn", t.ID}, {"thread", t.ThreadID}, {"state", state}, {"attempt", t.attempts()}, {"worker", t.Worker},
 		{"queued", when(t.QueuedAt)}, {"started", when(cmp.Or(t.FirstStartedAt, t.StartedAt))}, {"again at", when(t.RetryAt)}, {"ended", when(t.CompletedAt)},
 	}); err != nil {
@@ -193,7 +169,7 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 		return nil
 	}
 	slices.SortStableFunc(tries, func(a, b tryRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	if _, err := fmt.Fprintln(g.out); err != nil {
+	if _, err := fmt.Fprintln(c.out); err != nil {
 		return err
 	}
 	rows := newTable("STEP", "TRY", "STATUS", "STARTED", "TOOK", "NOTE")
@@ -201,15 +177,15 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 	for _, try := range tries {
 		rows.add(cmp.Or(try.Step, "(the turn)"), fmt.Sprint(try.Epoch), try.Status, when(try.StartedAt), took(try.StartedAt, try.EndedAt), try.note())
 	}
-	return rows.write(&g.console, 0)
+	return rows.write(c.console, 0)
 }
 
 // shownActive is how many active turns status shows.
 const shownActive = 10
 
 // printActive prints the active turns with their attempts and steps.
-func printActive(ctx context.Context, con *console, c *client.Client) error {
-	found, err := turnListing.fetch(ctx, c, map[string]any{"state": "active"}, shownActive)
+func printActive(c *caller) error {
+	found, err := turnListing.fetch(c.ctx, c.client, map[string]any{"state": "active"}, shownActive)
 	if err != nil || len(found.rows) == 0 {
 		return err
 	}
@@ -220,7 +196,7 @@ func printActive(ctx context.Context, con *console, c *client.Client) error {
 		if err := json.Unmarshal(raw, &listed); err != nil {
 			return fmt.Errorf("read an active turn: %w", err)
 		}
-		_, read, err := readTurn(ctx, c, listed.ID, false)
+		_, read, err := ask[turnRead](c, "turn/read", map[string]any{"turn_id": listed.ID})
 		if err != nil {
 			return err
 		}
@@ -229,16 +205,16 @@ func printActive(ctx context.Context, con *console, c *client.Client) error {
 		if t.ProgressMessage != "" {
 			doing += ": " + t.ProgressMessage
 		}
-		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.StartedAt, t.FirstStartedAt), t.CompletedAt))
+		rows.add(tableID(c.console)(t.ID), tableID(c.console)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.StartedAt, t.FirstStartedAt), t.CompletedAt))
 	}
-	if _, err := fmt.Fprintln(con.out); err != nil {
+	if _, err := fmt.Fprintln(c.out); err != nil {
 		return err
 	}
-	if err := rows.write(con, 4); err != nil {
+	if err := rows.write(c.console, 4); err != nil {
 		return err
 	}
 	if found.more {
-		con.note("These are the newest %d; see all with: holon turns --state active", shownActive)
+		c.note("These are the newest %d; see all with: holon turns --state active", shownActive)
 	}
 	return nil
 }

@@ -124,13 +124,13 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 	if err != nil {
 		return nil, err
 	}
-	if url := givenURL(g); url != "" && (g.url != "" || loaded.Sources["data"].Origin != config.FromFlag) && !servedFrom(loaded.Data, url, "") {
-		return nil, &hintedError{fmt.Errorf("%s is not the server on %s: holon stop stops a process of this machine, which its data directory names", url, loaded.Data),
-			"Run it on the machine of that server, or name the data directory there: holon stop --data DIR"}
+	if url := givenURL(g); url != "" && (g.url != "" || loaded.Sources["data"].Origin != config.FromFlag) && !servers.Of(loaded.Data, url, "") {
+		return nil, &hintedError{fmt.Errorf("%s is not the server on %s", url, loaded.Data),
+			"holon stop finds a server by its data directory. On the machine of that one: holon stop --data DIR"}
 	}
 	server, err := servers.Find(loaded.Data)
 	if err != nil {
-		return nil, noServer(servers.At(g.env("XDG_RUNTIME_DIR")), err)
+		return nil, noServer(g, err)
 	}
 	c := &caller{console: &g.console, ctx: cmd.Context(), format: format}
 	s := &stopping{
@@ -161,15 +161,18 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 
 // noServer is the error of a command that has found no server to stop. The registry has
 // others that may be meant.
-func noServer(registry servers.Registry, err error) error {
+func noServer(g *globals, err error) error {
 	var none *client.NoServerError
 	var other *servers.OtherUserError
 	var unknown *servers.NotServingError
 	switch {
 	case errors.As(err, &none):
-		hint := "Nothing is to be stopped there."
-		for _, e := range registry.List() {
-			hint += "\nA server runs on " + e.Data + ": holon stop --data " + e.Data
+		hint := "There is nothing to stop. " + g.hint(err)
+		if others := servers.At(g.env("XDG_RUNTIME_DIR")).List(); len(others) > 0 {
+			hint = "There is nothing to stop there."
+			for _, e := range others {
+				hint += "\nA server runs on " + e.Data + ": holon stop --data " + e.Data
+			}
 		}
 		return &exitError{code: exitNoServer, err: &hintedError{err, hint}}
 	case errors.As(err, &other):

@@ -140,7 +140,7 @@ func TestStop(t *testing.T) {
 		},
 		"says that nothing is there to stop": func(s stopBed) {
 			s.stops()
-			if r := s.holon("stop"); r.code != exitNoServer || !strings.Contains(r.err, "no server runs on "+s.data) {
+			if r := s.holon("stop"); r.code != exitNoServer || r.err != "holon: no server runs on "+s.data+"\n  There is nothing to stop. Start one with: holon serve --data "+s.data+"\n" {
 				s.t.Errorf("after a stop: %+v", r)
 			}
 			s.up()
@@ -375,7 +375,7 @@ func TestStop(t *testing.T) {
 		},
 		"refuses another server": func(s stopBed) {
 			for _, url := range []string{"http://127.0.0.1:1", "https://box.example.com:8443"} {
-				if r := s.holon("stop", "--url", url); r.code != exitFailed || !strings.Contains(r.err, "is not the server on "+s.data) || !strings.Contains(r.err, "on the machine of that server") {
+				if r := s.holon("stop", "--url", url); r.code != exitFailed || !strings.Contains(r.err, "is not the server on "+s.data) || !strings.Contains(r.err, "On the machine of that one: holon stop --data DIR") {
 					s.t.Errorf("%s: %+v", url, r)
 				}
 			}

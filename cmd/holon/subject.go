@@ -57,8 +57,7 @@ func (k *control) subjectTurn(f finder, name string) (s subject, err error) {
 	return k.turnOr(f, name, func(s subject) (*turns.Turn, error) {
 		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 		if err == nil && len(active) == 0 {
-			id := shownID(s.con, s.thread.ThreadID)
-			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns %s lists its turns; a queued one is named by its own id.", id)}
+			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns %s lists its turns; a queued one is named by its own id.", nameOf(k.caller.finder(), s.thread))}
 		}
 		if err != nil {
 			return nil, err
@@ -75,7 +74,7 @@ func (k *control) lastTurn(f finder, name string) (s subject, err error) {
 			return nil, err
 		}
 		if last == nil {
-			return nil, &hintedError{fmt.Errorf("%s has no turn yet", s), "Start one with: holon run --thread " + shownID(s.con, s.thread.ThreadID) + ` "…"`}
+			return nil, &hintedError{fmt.Errorf("%s has no turn yet", s), "Start one with: holon run --thread " + nameOf(k.caller.finder(), s.thread) + ` "…"`}
 		}
 		k.caller.note("The last turn of %s: %s", s, subject{con: s.con, thread: s.thread, turn: last, summary: s.summary}.does())
 		return last, nil

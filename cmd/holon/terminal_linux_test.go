@@ -212,7 +212,7 @@ func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
 
 func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
 	for want, r := range map[string]turnRun{
-		"the turn continues at the server\n  see it with:  holon attach t":     {threadID: "t", turnID: "turn_1"},
+		"the turn continues at the server\n  see it with:  holon attach t":     {name: "t", turnID: "turn_1"},
 		"the server was asked to interrupt the turn and has not answered yet":  {turnID: "turn_1", interrupted: true},
 		"the turn continues at the server\n  see it":                           {turnID: "turn_1", interrupted: true, refused: true},
 		"the turn is being interrupted at the server; its end shows: ":         {turnID: "turn_1", interrupted: true, interrupting: true},

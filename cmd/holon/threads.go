@@ -22,7 +22,23 @@ added and removed since its last commit, is read in the background, so it may be
 missing the first time. -o json prints all that is known.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			return summaryListing.print(g, cmd, withSummary(map[string]any{"state": state, "agent": agent}), limit)
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			some, err := summaryListing.list(c, withSummary(map[string]any{"state": state, "agent": agent}), limit)
+			if err != nil || some || agent == "" || c.format != "text" {
+				return err
+			}
+			_, r, err := ask[struct {
+				Agents []agentRow `json:"agents"`
+			}](c, "agent/list", nil)
+			if err != nil {
+				return err
+			}
+			_, err = agentOf(r.Agents, agent)
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state: running, paused, closing, closed")

@@ -151,6 +151,7 @@ var tokenListing = listing{
 	method: "token/list", member: "tokens", flex: 4,
 	head: []string{"NAME", "ROLE", "STATE", "ENDS", "THREADS", "USED"},
 	drop: []string{"USED", "ENDS"},
+	none: "There is no named token. For your phone: holon token create phone --role respond",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t tokens.Token
 		err := jsonv2.Unmarshal(raw, &t)
@@ -177,13 +178,7 @@ func newTokenListCommand(g *globals) *cobra.Command {
 		Short: "List the named tokens, also those that have ended",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			c, err := g.caller(cmd)
-			if err != nil {
-				return err
-			}
-			defer c.close()
-			_, err = printList(c, tokenListing, nil, 0, "There is no named token. For your phone: holon token create phone --role respond")
-			return err
+			return tokenListing.print(g, cmd, nil, 0)
 		}),
 	}
 }

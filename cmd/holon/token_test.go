@@ -398,7 +398,7 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 	contains(t, s.holon("token", "list").err, "There is no named token")
 	s.want("run", "--thread=mine", "--title=Fix it", "/say one")
 	r := s.holon("token", "create", "fixer", "--role", "read", "--thread", "Fix it")
-	contains(t, r.err, `Fix it is mine "Fix it"`)
+	contains(t, r.err, "it may read everything, also what agents print, in mine and")
 	contains(t, s.want("token", "list"), "fixer  read  live")
 	if list := oneObject(t, s.want("token", "list", "-o", "json"))["tokens"].([]any); fmt.Sprint(list[0].(map[string]any)["limited_to"]) != "[mine]" {
 		t.Errorf("%v", list)

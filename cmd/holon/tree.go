@@ -5,6 +5,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/threads"
 )
 
 func newTreeCommand(g *globals) *cobra.Command {
@@ -56,7 +58,9 @@ With --watch the tree is redrawn when it changes, until Ctrl-C.
 				c.note("No thread has child threads, and none runs a turn.")
 				return nil
 			}
-			_, err = io.WriteString(c.out, picture.text())
+			if _, err = io.WriteString(c.out, picture.text()); err == nil && root != "" && len(f.threads[root].Children) == 0 && f.threads[root].State != threads.Closed {
+				c.note("It has no child threads. This starts one: holon run --parent %s \"…\"", nameByID(c.finder(), root))
+			}
 			return err
 		}),
 	}

@@ -24,27 +24,33 @@ with its attempts and steps.
   holon turns latest                 the newest turn`,
 		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
 			if len(args) == 1 {
 				if thread != "" {
 					return usagef("give the THREAD once: leave out --thread")
 				}
-				turn, of, err := turnOrThread(g, cmd, args[0])
+				found, err := c.finder().find(args[0], &turnNames, &threadNames)
 				switch {
 				case err != nil:
 					return err
-				case of != "":
-					thread = of
+				case found.kind == &threadNames:
+					thread = found.id
 				case state != "" || review || cmd.Flags().Changed("limit"):
 					return usagef("the flags choose from the list; leave them out with a TURN")
 				default:
-					return showTurn(g, cmd, turn)
+					return showTurn(c, found.id)
 				}
 			}
 			filter := map[string]any{"state": state, "thread_id": thread}
 			if review {
 				filter["review"] = "pending"
 			}
-			return turnListing.print(g, cmd, filter, limit)
+			_, err = turnListing.list(c, filter, limit)
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state: queued, active, completed, interrupted, failed")
@@ -52,20 +58,6 @@ with its attempts and steps.
 	cmd.Flags().BoolVar(&review, "in-review", false, "only those that wait for a review")
 	bindLimit(cmd, &limit)
 	return cmd
-}
-
-// turnOrThread is the id of the turn, or of the thread, that a person names.
-func turnOrThread(g *globals, cmd *cobra.Command, name string) (turn, thread string, err error) {
-	_, c, err := g.dial(cmd)
-	if err != nil {
-		return "", "", err
-	}
-	defer c.Close()
-	found, err := g.finder(cmd, c).find(name, &turnNames, &threadNames)
-	if found.kind == &threadNames {
-		return "", found.id, err
-	}
-	return found.id, "", err
 }
 
 var turnListing = listing{

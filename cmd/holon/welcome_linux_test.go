@@ -122,6 +122,10 @@ func TestServeWritesOneFormat(t *testing.T) {
 		"the address has nobody":      {"--data", t.TempDir(), "--listen", "203.0.113.1:1", "--auth", "none"},
 		"a certificate is not there":  {"--data", t.TempDir(), "--tls-cert", "/none", "--tls-key", "/none"},
 		"the directory is not usable": {"--data", "/dev/null/none"},
+		"the settings are not there":  {"--config", "/none"},
+		"there is no such flag":       {"--HOLON_NONSENSE"},
+		"a flag has no number":        {"--max-queue", "HOLON_NONSENSE"},
+		"a word is too many":          {"HOLON_NONSENSE"},
 	} {
 		for _, format := range []string{"json", "text"} {
 			var errs buffer
@@ -130,7 +134,10 @@ func TestServeWritesOneFormat(t *testing.T) {
 				t.Errorf("%s: it has ended well", name)
 			}
 			oneFormat(t, name, format, errs.String())
-			contains(t, errs.String(), "holon: ", "HOLON_NONSENSE")
+			contains(t, errs.String(), "holon: ")
+			if name != "the settings are not there" {
+				contains(t, errs.String(), "HOLON_NONSENSE")
+			}
 		}
 	}
 	s.stop()

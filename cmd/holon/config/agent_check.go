@@ -13,7 +13,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-func (l *Loaded) checkDefaultAgent() error {
+// CheckDefaultAgent returns an *Error if there is no agent of that name.
+func (l *Loaded) CheckDefaultAgent() error {
 	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
 			"there is no agent %s (there are %s; presets are %s)%s; define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",

@@ -171,7 +171,7 @@ func names() []string {
 func tomlText(err error) string {
 	var at toml.ParseError
 	if errors.As(err, &at) {
-		return fmt.Sprintf("line %d: %s", at.Position.Line, at.Message)
+		return fmt.Sprintf("line %d: %s", at.Position.Line, strings.TrimSuffix(at.Message, " for int64"))
 	}
 	return strings.TrimPrefix(err.Error(), "toml: ")
 }

@@ -71,7 +71,7 @@ func (l *Loaded) Validate() error {
 			return err
 		}
 	}
-	return firstOf(l.checkChildAgents(), l.checkDefaultAgent())
+	return firstOf(l.checkChildAgents(), l.CheckDefaultAgent())
 }
 
 // CheckName returns an error if a table, such as an agent's, must not have this
@@ -155,7 +155,7 @@ func (l *Loaded) checkPprof() error {
 
 func within[N int | int64](n, least, most N) error {
 	if n < least || n > most {
-		return fmt.Errorf("%d is not within %d and %d", n, least, most)
+		return fmt.Errorf("give a number from %d to %d, not %d", least, most, n)
 	}
 	return nil
 }
@@ -163,14 +163,14 @@ func within[N int | int64](n, least, most N) error {
 func betweenDays(d, least, most time.Duration) error {
 	if d < least || d > most {
 		const day = 24 * time.Hour
-		return fmt.Errorf("%g is not within %g and %g", float64(d)/float64(day), float64(least)/float64(day), float64(most)/float64(day))
+		return fmt.Errorf("give a number from %g to %g, not %g", float64(least)/float64(day), float64(most)/float64(day), float64(d)/float64(day))
 	}
 	return nil
 }
 
 func between(d, least, most time.Duration) error {
 	if d < least || d > most {
-		return fmt.Errorf("%g is not within %g and %g", d.Seconds(), least.Seconds(), most.Seconds())
+		return fmt.Errorf("give a number from %g to %g, not %g", least.Seconds(), most.Seconds(), d.Seconds())
 	}
 	return nil
 }

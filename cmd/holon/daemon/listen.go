@@ -74,6 +74,19 @@ func (d *daemon) listen() error {
 	return nil
 }
 
+// noCertificate says in words why a certificate and its key cannot be used.
+func noCertificate(cert, key string, err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, "in certificate input"):
+		return fmt.Errorf("%s (--tls-cert) has no certificate in the form of PEM, which begins with -----BEGIN CERTIFICATE-----", cert)
+	case strings.Contains(text, "in key input"):
+		return fmt.Errorf("%s (--tls-key) has no private key in the form of PEM, which begins with -----BEGIN PRIVATE KEY-----", key)
+	case strings.Contains(text, "does not match"):
+		return fmt.Errorf("the key in %s (--tls-key) is not that of the certificate in %s (--tls-cert)", key, cert)
+	}
+	return fmt.Errorf("read %s (--tls-cert) and %s (--tls-key): %w", cert, key, err)
+}
+
 func (d *daemon) open(at string) (*listener, error) {
 	l := &listener{}
 	var err error
@@ -83,6 +96,9 @@ func (d *daemon) open(at string) (*listener, error) {
 		l.url = at
 	} else {
 		l.Listener, err = net.Listen("tcp", at)
+		if wrong, ok := errors.AsType[*net.AddrError](err); ok {
+			err = errors.New(wrong.Err) // the caller names the address
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +121,7 @@ func (d *daemon) open(at string) (*listener, error) {
 	if d.cfg.TLSCert != "" && !isUnix {
 		cert, err := tls.LoadX509KeyPair(d.cfg.TLSCert, d.cfg.TLSKey)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("read the certificate: %w", err), l.Close())
+			return nil, errors.Join(noCertificate(d.cfg.TLSCert, d.cfg.TLSKey, err), l.Close())
 		}
 		scheme = "https://"
 		// HTTP/1.1 only: a two-way stream over HTTP/2 would need its own rules.

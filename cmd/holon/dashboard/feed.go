@@ -208,10 +208,7 @@ func (f *feed) note(id string) {
 		f.changed[id] = struct{}{}
 		id = f.parents[id]
 	}
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	f.wakeUp()
 }
 
 // readDirectories has threads read again for what is known of their directories.

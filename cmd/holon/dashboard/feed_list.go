@@ -150,7 +150,11 @@ func (f *feed) countLate(ctx context.Context) {
 		return
 	}
 	var page threadPage
-	if f.call(ctx, "thread/list", params, &page) == nil {
-		f.deliver(page.Threads, overview.Listed{Counts: page.Counts})
+	if f.call(ctx, "thread/list", params, &page) != nil {
+		f.mu.Lock()
+		f.uncounted = true
+		f.mu.Unlock()
+		return
 	}
+	f.deliver(page.Threads, overview.Listed{Counts: page.Counts})
 }

@@ -55,13 +55,14 @@ func TestAnOlderServerIsListedByStates(t *testing.T) {
 }
 
 // However much changes, threads are counted every two seconds at most, and what has changed
-// last is counted, too.
+// last is counted, too, also if that was refused once.
 func TestCountsFollowWhatChanges(t *testing.T) {
 	s := newFakeServer(t, 3)
 	got := startFeed(t, s)
 	if all := whole(t, got); all.Counts == nil || all.Counts.Done != 3 {
 		t.Fatalf("counted are %+v", all.Counts)
 	}
+	s.refuse = 1
 	began, counted := time.Now(), 0
 	s.put("thread_001", "failed", "")
 	s.event("thread_001", "turn/failed")

@@ -31,6 +31,7 @@ type fakeServer struct {
 	latest  int
 	asked   [][]string // thread_ids of each request for changed threads
 	old     bool       // it knows no statuses and no counts
+	refuse  int        // so many further requests that only count
 }
 
 func newFakeServer(t *testing.T, threads int) *fakeServer {
@@ -83,11 +84,25 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"status: is unknown","data":{"kind":"invalid_params"}}}`)
 			return
 		}
+		if s.refuses(request.Params.listParams) {
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"too much at once","data":{"kind":"overloaded"}}}`)
+			return
+		}
 		result = s.list(request.Params.listParams)
 	}
 	if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}); err != nil && r.Context().Err() == nil { // else the test has ended
 		s.t.Error(err)
 	}
+}
+
+func (s *fakeServer) refuses(p listParams) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse == 0 || !p.Counts || p.Limit != 1 {
+		return false
+	}
+	s.refuse--
+	return true
 }
 
 // listParams are the params of thread/list.

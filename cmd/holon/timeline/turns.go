@@ -101,8 +101,8 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		return
 	case "turn/progress":
 		t := r.begin(event, p.State)
-		t.note, t.waits = OneLine(p.Message), len(p.WaitsFor)
-		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it has none
+		t.note, t.waits = strings.TrimPrefix(OneLine(p.Message), p.State+" "), len(p.WaitsFor) // "starting: starting opencode" says it twice
+		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt)                                     // zero if it has none
 		if r.live == nil {
 			switch {
 			case !t.retryAt.IsZero(): // the note repeats the marker before it
