@@ -129,6 +129,3 @@ export function words(error) {
 // stopsEarly reports whether a completed turn with this stop reason was cut short, as the
 // server judges it (turns/stop_reason.go).
 export const stopsEarly = reason => !['', 'end_turn', 'completed', 'stop', 'stop_sequence'].includes(reason ?? '')
-
-// endOf is the state of an ended turn as it is shown.
-export const endOf = turn => turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state

@@ -3,14 +3,14 @@ import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { thread as rowOf } from './threads.js'
 import { close, isClosing, undoClose } from './closing.js'
-import { Ask, Changed, Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
-import { looks } from './overview.js'
-import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
+import { Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
+import { endOf, looks, queueOf, whyOf } from './states.js'
+import { clean, count, cut, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
 
 export function Head({ t, loader, asText, setAsText }) {
   loader.version.value // the turns
-  const s = rowOf(t.thread_id)?.summary
+  const s = (rowOf(t.thread_id) || t).summary // the row comes a moment after the thread
   const turn = loader.timeline?.active()
   const last = loader.timeline?.newestEnded()
   const title = oneLine(s?.title || t.title || '') || 'Untitled'
@@ -19,7 +19,7 @@ export function Head({ t, loader, asText, setAsText }) {
     <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
     <h1 title=${title}>${title}</h1>
     <p class="facts">
-      ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
+      ${s && html`<span><${Stands} state=${closed ? 'closed' : looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}</span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
       ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
@@ -81,5 +81,5 @@ function Children({ loader, turn }) {
   const asks = c => c.state === 'active' && rowOf(c.thread_id)?.summary.status === 'waiting'
   return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
     <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
-      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + cut(oneLine(c.stop_reason), 120) : ''}</span></li>`)}</ul></details>`
+      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
 }

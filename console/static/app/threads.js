@@ -56,11 +56,17 @@ export const sums = computed(() => {
   const rows = { waiting_since: g.needs_you[0] && since(g.needs_you[0]), at_least: {} }
   for (const [status, list] of Object.entries(g)) {
     const counted = c && !(whole.value && wanted.includes(status))
-    rows[status] = counted ? c[status] : list.length
+    rows[status] = !counted ? list.length : c.at_least ? Math.max(c[status], list.length) : c[status]
     rows.at_least[status] = Boolean(counted && c.at_least)
   }
   return c && !whole.value ? { ...rows, waiting_since: c.waiting_since } : rows
 })
+
+// sumOf is a sum in words, '' if it is not known: the server found none, and did not look at all.
+export const sumOf = status => {
+  const { [status]: n, at_least } = sums.value
+  return !at_least[status] ? String(n) : n ? n + '+' : ''
+}
 
 export const mailboxes = computed(() => [...threads.value.values()].filter(t => t.agent === 'mailbox' && t.state !== 'closed'))
 
