@@ -4,6 +4,7 @@ import { change, may } from './session.js'
 import { thread as rowOf } from './threads.js'
 import { close, isClosing, undoClose } from './closing.js'
 import { Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
+import { ThreadName, titleOf } from './thread_name.js'
 import { endOf, looks, queueOf, whyOf } from './states.js'
 import { clean, count, cut, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
@@ -13,10 +14,10 @@ export function Head({ t, loader, asText, setAsText }) {
   const s = (rowOf(t.thread_id) || t).summary // the row comes a moment after the thread
   const turn = loader.timeline?.active()
   const last = loader.timeline?.newestEnded()
-  const title = oneLine(s?.title || t.title || '') || 'Untitled'
+  const title = titleOf({ ...t, summary: s })
   const closed = t.state === 'closed' || t.state === 'closing'
   return html`<header class="head">
-    <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
+    <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}><${ThreadName} id=${t.parent.thread_id} longest=${40} /></a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}><${ThreadName} id=${t.forked_from.thread_id} longest=${40} /></a>`}</nav>
     <h1 title=${title}>${title}</h1>
     <p class="facts">
       ${s && html`<span><${Stands} state=${closed ? 'closed' : looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}</span>`}
@@ -80,6 +81,6 @@ function Children({ loader, turn }) {
   const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
   const asks = c => c.state === 'active' && rowOf(c.thread_id)?.summary.status === 'waiting'
   return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
-    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
+    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || html`<${ThreadName} id=${c.thread_id} longest=${100} />`}</a>${' '}
       <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
 }
