@@ -6,7 +6,7 @@ import { keptSuperseded } from './timeline.js'
 import { changesOf, phraseOf } from './question.js'
 import { stringify } from '../client/json.js'
 import { At, Copy, Mark } from './parts.js'
-import { endOf, whyOf, wordOf } from './states.js'
+import { endOf, retryOf, whyOf, wordOf } from './states.js'
 import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
@@ -161,7 +161,7 @@ function outcomeOf(item, c) {
 }
 
 const Notice = ({ c }) => html`<p class=${c.severity === 'error' ? 'failure' : 'notice'}>${clean(c.message)}</p>`
-const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message)} <span class="quiet">${clean(c.kind)}</span></p>`
+const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message || c.kind)}</p>`
 const Extension = ({ c }) => html`<details><summary class="quiet">${oneLine(c.native_kind || c.type)}</summary><pre tabindex="0">${clean(stringify(c.payload ?? c, 2)).slice(0, mostShown)}</pre></details>`
 const Unknown = Extension
 
@@ -186,12 +186,12 @@ function End({ end }) {
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
     ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
-    ${end.review && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
+    ${end.review && end.review.state !== 'pending' && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
   </div>`
 }
 
 function Rewind({ rewind, seq }) {
   const what = !rewind.tried ? 'A try' : rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
-  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
+  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${retryOf(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
     <div class="superseded">${rewind.items.slice(-keptSuperseded).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }

@@ -43,6 +43,14 @@ export function doing(s) {
 // reasonOf is why a turn was interrupted, '' if that says no more than that it was.
 const reasonOf = reason => reason === 'requested by a client' ? '' : clean(reason)
 
+const retries = {
+  agent_crash: 'the agent crashed', transient: 'a failure that may pass', server_restarted: 'the server restarted', lease_expired: 'its worker was silent for too long',
+  requested: 'it was retried', step_started: 'the step was started again',
+}
+
+// retryOf is why a try was given up: a reason that the server gives, or one of a person.
+export const retryOf = reason => retries[reason] || clean(reason)
+
 const stops = { max_tokens: 'out of tokens', max_turn_requests: 'out of requests', refusal: 'the model refused', error: 'the agent says that it failed' }
 
 // stopOf is why a turn stopped early. Agents choose the word; of those that are known it is said

@@ -33,12 +33,15 @@ export function literal(text) {
   })
 }
 
-// cut shortens a text to n characters. It never splits a surrogate pair.
+// cut shortens a text to n characters. It never splits a surrogate pair, and what was cut, here or
+// by the server, does not end with a bracket or a quotation mark that opens nothing.
 export function cut(text, n) {
-  if (text.length <= n) return text
-  let end = n - 1
-  if (/[\ud800-\udbff]/.test(text[end - 1])) end--
-  return text.slice(0, end) + '…'
+  if (text.length > n) {
+    let end = n - 1
+    if (/[\ud800-\udbff]/.test(text[end - 1])) end--
+    text = text.slice(0, end) + '…'
+  }
+  return text.replace(/(.)[\s([{“‘«]+…$/s, '$1…')
 }
 
 const plural = (n, one, many = one + 's') => `${n} ${n === 1 ? one : many}`

@@ -3,7 +3,7 @@ import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { thread as rowOf } from './threads.js'
 import { close, isClosing, undoClose } from './closing.js'
-import { Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
+import { Act, Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
 import { ThreadName, titleOf } from './thread_name.js'
 import { endOf, looks, queueOf, whyOf } from './states.js'
 import { clean, count, cut, money, oneLine, plural, shortPath } from './text.js'
@@ -26,7 +26,7 @@ export function Head({ t, loader, asText, setAsText }) {
       ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
       ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
-      ${t.state === 'paused' && html`<span>paused</span>`}
+      ${t.state === 'paused' && html`<span>paused${may('operate') && html` <${Act} kind="plain" run=${() => change('thread/resume', { thread_id: t.thread_id })}>Resume<//>`}</span>`}
       ${may('work') && !closed && html`<${Rename} t=${t} />`}
       <a href=${to('inbox', t.thread_id)}>Inbox${rowOf(t.thread_id)?.inbox?.unacked ? ` (${rowOf(t.thread_id).inbox.unacked})` : ''}</a>
     </p>
@@ -80,7 +80,8 @@ function Children({ loader, turn }) {
   if (!rows.length) return null
   const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
   const asks = c => c.state === 'active' && rowOf(c.thread_id)?.summary.status === 'waiting'
-  return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
+  const asking = rows.filter(asks).length
+  return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${asking ? `, ${asking} ${asking === 1 ? 'needs' : 'need'} you` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
     <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || html`<${ThreadName} id=${c.thread_id} longest=${100} />`}</a>${' '}
       <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
 }

@@ -15,7 +15,7 @@ export function Lines({ loader }) {
   const hand = useRef({ at: -byHand, top: 0 }) // when the user did something here, and how far it was scrolled
   loader.version.value
   const t = loader.timeline
-  const entries = t?.entries || []
+  const entries = (t?.entries || []).filter(e => !t.isQueued(e))
   const newest = useMemo(() => {
     const plans = new Map()
     for (const e of entries) if (e.item?.type === 'plan') plans.set(e.turn, e.key)
@@ -67,7 +67,7 @@ export function Lines({ loader }) {
     ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
     ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
     ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button></p>`
-      : turn && html`<p class="progress" data-state=${turn.state}><span class="pulse" aria-hidden="true"></span> ${progress(turn)}</p>`}
+      : turn && html`<p class="progress" data-state=${turn.state}>${turn.state === 'active' && html`<span class="pulse" aria-hidden="true"></span> `}${progress(turn)}</p>`}
     ${t && !t.newer && html`<${Queue} loader=${loader} rows=${t.queue()} />`}
     ${t && !t.follows && html`<p class="jump"><button type="button" onClick=${() => {
       t.follows = true

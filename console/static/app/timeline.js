@@ -362,6 +362,12 @@ export class Timeline {
     return [...this.turns.values()].filter(t => t.state === 'queued').sort((a, b) => place(a) - place(b))
   }
 
+  // isQueued reports whether an entry is the prompt of a turn that has not begun: the queue shows it.
+  isQueued(entry) {
+    const t = this.turns.get(entry.turn)
+    return entry.item?.type === 'user_message' && t?.state === 'queued' && !t.started_at && t.attempt <= 1
+  }
+
   // promptOf is the text that a turn was started with, as far as the page holds it.
   promptOf(turnId) {
     return this.entries.filter(e => e.turn === turnId && e.item?.type === 'user_message').map(e => promptText(e.item.content)).join('\n')
