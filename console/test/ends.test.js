@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { html, render } from '../app/html.js'
 import { Mark } from '../app/parts.js'
-import { doing, endOf, looks, queueOf, whyOf } from '../app/states.js'
+import { doing, endOf, looks, queueOf, retryOf, whyOf } from '../app/states.js'
 import { stopsEarly } from '../app/text.js'
 
 test('stop reasons are judged as the server judges them', () => {
@@ -62,4 +62,9 @@ test('why a turn ended is said in words, and not if it says nothing', () => {
   assert.equal(whyOf({ state: 'completed', stop_reason: 'end_turn' }), '')
   assert.equal(whyOf({ state: 'interrupted', reason: 'requested by a client' }), '')
   assert.equal(whyOf({ state: 'interrupted', reason: 'server restarted' }), 'server restarted')
+})
+
+test('why a try was given up is said in words', () => {
+  assert.equal(retryOf('step_started'), 'the step was started again')
+  assert.equal(retryOf('I did not like it'), 'I did not like it')
 })

@@ -12,7 +12,7 @@ const titleIfKnown = id => thread(id)?.summary.title
 // tried again waits anew. says and asks are the heads of its announcement and its notification.
 export const waits = computed(() => [
   ...questions.questions.value.map(q => ({ key: q.item_id, thread: q.thread_id, at: q.created_at, question: q, title: () => phraseOf(q.content), says: 'A question', asks: 'An agent asks' })),
-  ...reviews.reviews.value.map(t => ({ key: t.turn_id + t.attempt, thread: t.thread_id, at: t.completed_at, turn: t, title: () => reviewOf({ turn: { title: titleIfKnown(t.thread_id), ...t }, early: endOf(t) === 'early' }).phrase, says: 'A review', asks: 'A result waits for you' })),
+  ...reviews.reviews.value.map(t => ({ key: t.turn_id + t.attempt, thread: t.thread_id, at: t.completed_at, turn: t, title: () => reviewOf({ turn: { title: titleIfKnown(t.thread_id), ...t }, early: endOf(t) === 'early' }).phrase, says: 'A result waits', asks: 'A result waits for you' })),
 ].sort((a, b) => Date.parse(a.at) - Date.parse(b.at)))
 
 // known reports whether all of them were read, as far as they are read; more whether there are others.
