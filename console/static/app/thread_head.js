@@ -40,7 +40,7 @@ export function Head({ t, loader, asText, setAsText }) {
 
 // Rename gives the thread a name that its agent does not change; an empty one gives it back.
 const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" label="Rename" value=${t.title_by ? oneLine(t.title) : ''} needed=${false} longest="200"
-  hint=${t.title_by ? 'Empty: the agent names it again' : 'A name that the agent does not change'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
+  hint=${t.title_by ? 'Empty: the agent names it again' : 'The agent keeps this name'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
 
 // Tools are what can be done with a thread. Close, Interrupt and Retry have places that nothing
 // else takes; one that cannot be used now is not seen. What they ask or answer is below them.

@@ -35,8 +35,10 @@ export class Loader {
     this.stop = hear(events => this.take(events))
   }
 
+  // close ends it. Who leaves the page has seen what it has shown, such as the own interrupt.
   close() {
     this.gone = true
+    if (this.timeline && !document.hidden) this.seen(this.id, this.timeline.cursor)
     clearTimeout(this.retrying)
     this.stop()
   }
