@@ -10,6 +10,17 @@ Object.assign(globalThis, {
   addEventListener() {}, scrollTo() {}, localStorage: storage, location: { origin: 'http://127.0.0.1:1', host: '127.0.0.1:1', hash: '', reload() {} },
   requestAnimationFrame: f => setTimeout(f, 0), cancelAnimationFrame: clearTimeout, matchMedia: () => ({ matches: false }),
 })
+// Node's own channel would keep a test from ending.
+class Channel extends EventTarget {
+  static all = []
+  sent = 0
+  constructor() {
+    super()
+    Channel.all.push(this)
+  }
+  postMessage() { this.sent++ }
+}
+globalThis.BroadcastChannel = Channel
 globalThis.document ??= { hidden: false, addEventListener() {} }
 // The page's clock must not keep a test from ending.
 const every = setInterval

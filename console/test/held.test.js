@@ -187,3 +187,28 @@ test('a thread that cannot be read is read again, unless it is refused', async t
   assert.equal(timers.length, 0)
   assert.equal(s.loader.failed.value.kind, 'not_found')
 })
+
+test('who leaves the page of a thread has seen all that it has shown', async () => {
+  let hear
+  const seen = [], answers = { 'thread/read': { thread: { thread_id, state: 'running' }, latest_seq: 100 }, 'item/list': { items: [] }, 'turn/list': { turns: [] } }
+  const loader = new Loader(thread_id, { call: async method => answers[method], listen: f => { hear = f; return () => {} }, seen: (id, seq) => seen.push(seq) })
+  await loader.load()
+  hear([event('thread/updated', 110, { title: 'its new name' })])
+  loader.close()
+  assert.deepEqual(seen, [100, 110])
+})
+
+test('a queued turn is shown in the queue, not in the timeline, until it begins', () => {
+  const t = begun([row(900, { turn_id: 'turn_0' })])
+  const prompt = (seq, turn_id, text) => event('item/created', seq, { item_id: 'item_' + seq, turn_id, status: 'completed', content: { type: 'user_message', content: [{ type: 'input_text', text }] } })
+  const queued = (seq, turn_id, rank) => event('turn/queued', seq, { turn_id, rank, position: rank, queued_at: '2026-01-01T00:00:00Z', reason: 'busy' })
+  for (const e of [event('turn/started', 1001, { turn_id: 'turn_1' }), queued(1002, 'turn_2', 7), prompt(1003, 'turn_2', 'later'), queued(1004, 'turn_3', 6), prompt(1005, 'turn_3', 'sooner')]) t.apply(e)
+  assert.deepEqual(t.queue().map(turn => t.promptOf(turn.turn_id)), ['sooner', 'later'])
+  assert.equal(t.active().turn_id, 'turn_1')
+  const shown = () => t.entries.filter(e => !t.isQueued(e)).map(e => e.key)
+  assert.deepEqual(shown(), ['item_900'])
+  t.apply(event('turn/started', 1006, { turn_id: 'turn_3', attempt: 1 }))
+  assert.deepEqual([shown(), t.queue().map(turn => turn.turn_id)], [['item_900', 'item_1005'], ['turn_2']])
+  t.apply(event('turn/interrupted', 1007, { turn_id: 'turn_2', started_at: undefined }))
+  assert.ok(shown().includes('item_1003'), 'one that was taken out of the queue is in the timeline')
+})

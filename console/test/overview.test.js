@@ -25,8 +25,8 @@ const row = (i, { status = 'idle', ...more } = {}, summary = {}) => ({
 const rows = (n, of = row) => Array.from({ length: n }, (_, i) => of(i))
 
 // serve answers as a server that has these threads. An old one does not know the words of lists,
-// or does not look at them.
-function serve(all, { old, atLeast } = {}) {
+// or does not look at them; a blind one counts none.
+function serve(all, { old, atLeast, blind } = {}) {
   const asked = []
   globalThis.fetch = async (_, init) => {
     const { method, params } = JSON.parse(init.body)
@@ -40,8 +40,8 @@ function serve(all, { old, atLeast } = {}) {
     const from = Number(params.cursor || matching.length), to = Math.max(0, from - params.limit)
     const result = { threads: matching.slice(to, from).reverse(), next_cursor: to > 0 ? String(to) : undefined, latest_seq: all.length }
     if (params.counts && !old) {
-      result.counts = { needs_you: 0, working: 0, failed: 0, done: 0, closed: 0, at_least: atLeast }
-      for (const t of all) if (!t.level || status(t) === 'needs_you') result.counts[status(t)]++
+      result.counts = { needs_you: 0, working: 0, failed: 0, done: 0, closed: 0, at_least: atLeast || blind }
+      for (const t of blind ? [] : all) if (!t.level || status(t) === 'needs_you') result.counts[status(t)]++
     }
     return answer({ result })
   }
@@ -116,9 +116,19 @@ test('more than a page of each status is read whole, those that need somebody fi
 test('of more than the page keeps the server counts, and the page says when that is not all', async () => {
   const page = await overview(rows(3000, i => row(i, { status: i < 50 ? 'waiting' : 'failed' })), { atLeast: true })
   assert.deepEqual([threads.value.size, sums.value.needs_you, sums.value.failed], [2000, 50, 2950])
-  assert.match(page.root.all('h1')[0].textContent, /^50\+ need you0\+ working2950\+ failed/)
+  assert.match(page.root.all('h1')[0].textContent, /^50\+ need you2950\+ failed/)
   assert.deepEqual(page.titles().slice(0, 50), Array.from({ length: 50 }, (_, i) => i), 'those that need somebody are there')
   assert.ok(page.asked.length <= 14, `${page.asked.length} requests`)
+  page.leave()
+})
+
+test('a number that the server has not found is left out, and no less than what is listed is said', async () => {
+  const page = await overview(rows(3000, i => row(i, { status: 'failed' })), { blind: true })
+  assert.match(page.root.all('h1')[0].textContent, /^2000\+ failed/)
+  assert.deepEqual(page.headings(), ['Failed 2000+'])
+  threads.value = new Map()
+  await drawn()
+  assert.match(page.root.all('h1')[0].textContent, /^Threads/)
   page.leave()
 })
 

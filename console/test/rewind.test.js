@@ -48,7 +48,7 @@ test('the markers of a page are read together, and its lines are exact', async (
   const all = [marker(100, 'build', 4), marker(200, '', 3), marker(300, 'build/test', 2)]
   const { asked, lines } = await opened([row(50, inside, 100), row(150, inside, 200), row(250, inside, 300)].reverse(), () => ({ events: all, next_after_seq: 1000 }))
   assert.deepEqual(await lines(), [
-    '↩ Step build, try 3 was given up: agent_crash · 1 item', '↩ Attempt 2 was given up: agent_crash · 1 item', '↩ Step build/test, try 1 was given up: agent_crash · 1 item',
+    '↩ Step build, try 3 was given up: the agent crashed · 1 item', '↩ Attempt 2 was given up: the agent crashed · 1 item', '↩ Step build/test, try 1 was given up: the agent crashed · 1 item',
   ])
   assert.deepEqual(asked, [99])
 })
@@ -67,7 +67,7 @@ test('what was pruned is asked for once, and what is left of the log is read', a
     if (after_seq < 299) throw new HolonError('cursor_expired', 'pruned', { code: -32005, data: { kind: 'cursor_expired', first_seq: 300 } })
     return { events: [marker(400, '', 3)], next_after_seq: 1000 }
   })
-  assert.deepEqual((await lines()).slice(19), ['↩ A try was given up · 1 item', '↩ Attempt 2 was given up: agent_crash · 1 item'])
+  assert.deepEqual((await lines()).slice(19), ['↩ A try was given up · 1 item', '↩ Attempt 2 was given up: the agent crashed · 1 item'])
   assert.deepEqual(asked, [99, 399])
 })
 
@@ -80,7 +80,7 @@ test('what could not be read is read with the next page', async () => {
   assert.deepEqual(await lines(), ['↩ A try was given up · 1 item'])
   away = false
   await loader.page('newer', async () => {})
-  assert.deepEqual(await lines(), ['↩ Step build, try 3 was given up: agent_crash · 1 item'])
+  assert.deepEqual(await lines(), ['↩ Step build, try 3 was given up: the agent crashed · 1 item'])
   assert.deepEqual(asked, [99, 99])
 })
 

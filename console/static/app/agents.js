@@ -45,7 +45,7 @@ export function Agents() {
     <ul class="cards">${agents.value.map((a, i) => html`<li class="card" key=${a.name} data-state=${a.state === 'failed' ? 'failed' : 'idle'}>
       <span class="title">${clean(a.name)}${i === 0 ? html` <span class="quiet">the default</span>` : null}</span>
       <span class="meta">${a.state}</span>
-      <span class="doing">${a.last_error || a.warning ? html`<span class="failure">${cut(oneLine(a.last_error || a.warning), 400)}</span>` : `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}${a.memory_bytes ? `, ${bytes(a.memory_bytes)} of memory` : ''}`}</span>
+      <span class="doing">${a.last_error || a.warning ? html`<span class="failure">${cut(oneLine(a.last_error || a.warning), 400)}</span>` : a.processes > 0 && `${plural(a.sessions, 'session')} in ${plural(a.processes, 'process', 'processes')}${a.memory_bytes ? `, ${bytes(a.memory_bytes)} of memory` : ''}`}</span>
       <span class="facts"><span>${a.kind}</span>${a.version && html`<span>${clean(a.version)}</span>`}${can(a.capabilities)}
         ${a.mode && html`<span>opens in ${clean(a.mode)}</span>`}
         ${a.capabilities.models?.length > 0 && html`<span>models: ${a.capabilities.models.slice(0, 8).map(clean).join(', ')}</span>`}

@@ -1,10 +1,9 @@
 // Alerts for a user who looks elsewhere: the title of the tab, and desktop notifications
 // while the page is open.
 import { html, signal, computed, effect } from './html.js'
-import { questions, known } from './questions.js'
+import { waits, known } from './waits.js'
 import { sums } from './threads.js'
 import { announce } from './announce.js'
-import { phraseOf } from './question.js'
 import { cut } from './text.js'
 import { go } from './router.js'
 
@@ -22,16 +21,16 @@ export function watch() {
   effect(() => {
     const n = needing.value
     document.title = n ? `(${n}) holon` : 'holon'
-    const list = questions.value
+    const list = waits.value
     if (!known.value) return
-    const fresh = told ? list.filter(q => !told.has(q.item_id)) : []
-    told = new Set(list.map(q => q.item_id))
-    for (const q of fresh.slice(0, 3)) {
-      const title = cut(phraseOf(q.content), 120)
-      announce('A question: ' + title)
+    const fresh = told ? list.filter(w => !told.has(w.key)) : []
+    told = new Set(list.map(w => w.key))
+    for (const w of fresh.slice(0, 3)) {
+      const title = cut(w.title(), 120)
+      announce(`${w.says}: ${title}`)
       if (permission.peek() === 'granted' && document.hidden) {
-        const note = new Notification('An agent asks', { body: title, tag: q.item_id })
-        note.onclick = () => { focus(); go('thread', q.thread_id); note.close() }
+        const note = new Notification(w.asks, { body: title, tag: w.key })
+        note.onclick = () => { focus(); go('thread', w.thread); note.close() }
       }
     }
   })

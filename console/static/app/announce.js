@@ -1,6 +1,7 @@
 // What screen readers announce: completed messages, questions and ends of turns, never deltas.
 import { html, signal } from './html.js'
-import { cut, endOf, oneLine } from './text.js'
+import { endOf, whyOf } from './states.js'
+import { cut, oneLine } from './text.js'
 
 const most = 30
 const lines = signal([])
@@ -30,7 +31,7 @@ export function announceNew(loader) {
 
 function ended(turn) {
   const state = endOf(turn)
-  return state === 'early' ? `stopped early: ${cut(oneLine(turn.stop_reason), 100)}` : state === 'interrupted' ? 'was interrupted' : state
+  return state === 'early' ? `stopped early: ${whyOf(turn)}` : state === 'interrupted' ? 'was interrupted' : state
 }
 
 export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="Announcements">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`

@@ -4,9 +4,9 @@ import { html, signal, useEffect, useState } from './html.js'
 import { call, change, may } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
-import { threads, readThreads } from './threads.js'
+import { ThreadName } from './thread_name.js'
 import { Act, Ask, At, Failure, Loading, now } from './parts.js'
-import { clean, clock, cut, oneLine, plural, span, shortId } from './text.js'
+import { clean, clock, oneLine, plural, span } from './text.js'
 import { to } from './router.js'
 
 const bridges = signal(null)
@@ -104,15 +104,13 @@ function Subscription({ s, bridge }) {
   const state = stateOf(s, wrong, bridge)
   const c = s.cursor
   const id = { subscription_id: s.subscription_id }
-  const t = s.thread_id && threads.value.get(s.thread_id)
-  useEffect(() => { if (s.thread_id && !t) readThreads(s.thread_id) }, [s.thread_id])
   const reset = html`<${Ask} title=${`Reset to a seq (0 to ${latest.value}) and say why, such as: 120 the page was empty`} hint="SEQ reason" run=${text => {
     const [, seq, reason] = /^(\d+)\s+(.+)$/s.exec(text) || []
     if (!reason) throw new Error('Write a seq and a reason, such as: 120 the page was empty')
     return change('subscription/reset', { ...id, to_seq: Number(seq), reason })
   }}>Reset …<//>`
   return html`<li class="card subscription" data-state=${looks[state]} data-subscription=${s.subscription_id} data-shows=${state}>
-    <span class="title">${s.thread_id ? html`<a href=${to('thread', s.thread_id)}>${cut(oneLine(t?.summary.title || ''), 60) || shortId(s.thread_id)}</a>` : 'All threads'} → ${clean(s.bridge_id)}${targetOf(s.target)}</span>
+    <span class="title">${s.thread_id ? html`<a href=${to('thread', s.thread_id)}><${ThreadName} id=${s.thread_id} longest=${60} /></a>` : 'All threads'} → ${clean(s.bridge_id)}${targetOf(s.target)}</span>
     <span class="meta"><span class="pill" data-state=${looks[state]}>${state}</span> ${headline(state, s, bridge)}</span>
     <span class="doing">${story(state, s, wrong)}</span>
     <span class="facts"><span>seq ${c.last_sequence}</span>${c.last_delivery_id && html`<span title=${clean(c.last_delivery_id)}>last delivery ${oneLine(c.last_delivery_id).replace(/^notif:/, '')}</span>`}

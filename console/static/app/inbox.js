@@ -1,10 +1,11 @@
 // The inbox of a thread: its entries, their contents, and acknowledging them.
-import { html, useEffect, useMemo, signal } from './html.js'
+import { html, useEffect, useMemo, useState, signal } from './html.js'
 import { stringify } from '../client/json.js'
 import { call, change, may } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
-import { threads, thread as rowOf, readThreads, mailboxes, loaded } from './threads.js'
+import { threads, loaded, more, readThreads, readMailboxes, knowsMailboxes, moreMailboxes, fullMailboxes } from './threads.js'
+import { ThreadName, titleOf } from './thread_name.js'
 import { Act, At, Failure, Loading } from './parts.js'
 import { clean, cut, oneLine, plural } from './text.js'
 import { to } from './router.js'
@@ -15,16 +16,25 @@ export function Inbox({ id }) {
   return id ? html`<${One} key=${id} id=${id} />` : html`<${All} />`
 }
 
-// All lists the inboxes that are not empty, and those of mailboxes.
+// All lists the inboxes that are not empty, and those of mailboxes. Mailboxes are read page by page,
+// other inboxes are those of the threads that the page has.
 function All() {
+  const [error, setError] = useState(null)
+  const read = older => readMailboxes(older).then(() => setError(null), setError)
+  useEffect(() => { if (loaded.value) read() }, [loaded.value])
+  if (!knowsMailboxes.value) return html`<div class="page"><h1>Inboxes</h1><${Loading} error=${error} /></div>`
   const boxes = [...threads.value.values()].filter(t => t.state !== 'closed' && (t.inbox.unacked || t.inbox.pending || t.agent === 'mailbox'))
     .sort((a, b) => b.inbox.unacked - a.inbox.unacked)
   return html`<div class="page"><h1>Inboxes</h1>
-    ${!boxes.length && html`<p class="quiet">${loaded.value ? 'Every inbox is empty.' : 'reading …'}</p>`}
+    <${Failure} error=${error} />
+    ${!boxes.length && html`<p class="quiet">Every inbox is empty.</p>`}
     <ul class="cards">${boxes.map(t => html`<li class="card" key=${t.thread_id} data-state=${t.inbox.unacked ? 'waiting' : 'idle'}>
-      <a class="whole" href=${to('inbox', t.thread_id)}><span class="title">${cut(oneLine(t.summary.title || t.thread_id), 80)}</span></a>
+      <a class="whole" href=${to('inbox', t.thread_id)}><span class="title">${cut(titleOf(t), 80)}</span></a>
       <span class="meta">${plural(t.inbox.unacked, 'entry', 'entries')}${t.inbox.pending ? `, ${plural(t.inbox.pending, 'item')} pending` : ''}</span>
-      <span class="facts"><span>${clean(t.agent)}</span></span></li>`)}</ul></div>`
+      <span class="facts"><span>${clean(t.agent)}</span></span></li>`)}</ul>
+    ${moreMailboxes.value && html`<p><${Act} run=${() => readMailboxes(true)}>Show older mailboxes<//></p>`}
+    ${fullMailboxes.value && html`<p class="quiet">The newest mailboxes are shown. <code>holon threads --agent mailbox</code> lists all.</p>`}
+    ${more.value && html`<p class="quiet">The inbox of a thread that is not on the page Threads is on the thread's own page.</p>`}</div>`
 }
 
 class Box {
@@ -78,11 +88,10 @@ function One({ id }) {
     readThreads(id)
     return box.stop
   }, [box])
-  const t = rowOf(id)
   const entries = box.entries.value
   const ack = params => change('inbox/ack', { thread_id: id, ...params })
   return html`<div class="page"><nav class="crumbs"><a href=${to('inbox')}>Inboxes</a> · <a href=${to('thread', id)}>the thread</a></nav>
-    <h1>Inbox: ${cut(oneLine(t?.summary.title || ''), 80) || id.slice(-8)}</h1>
+    <h1>Inbox: <${ThreadName} id=${id} /></h1>
     <${Failure} error=${box.failed.value} />
     ${!entries ? html`<${Loading} />` : html`
       <p class="tools">${may('respond') && entries.some(e => !e.acked_at) && html`<${Act} run=${() => ack({ all: true, as_of_seq: box.asOf })}>Acknowledge all<//>`}

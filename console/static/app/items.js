@@ -6,7 +6,8 @@ import { keptSuperseded } from './timeline.js'
 import { changesOf, phraseOf } from './question.js'
 import { stringify } from '../client/json.js'
 import { At, Copy, Mark } from './parts.js'
-import { bytes, clean, count, cut, endOf, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
+import { endOf, retryOf, whyOf, wordOf } from './states.js'
+import { bytes, clean, count, cut, exact, literal, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
 // Output is folded after these lines; an open text above mostOpen shows its end only.
@@ -98,7 +99,7 @@ const planMarks = { completed: '☑', in_progress: '▸', pending: '☐' }
 function Plan({ c, newestPlan }) {
   const done = c.entries.filter(e => e.status === 'completed').length
   if (!newestPlan) return html`<p class="quiet">Plan: ${done} of ${c.entries.length} done; a newer plan is below</p>`
-  return html`<div class="plan"><strong>Plan</strong> <span class="quiet">${done} of ${c.entries.length}</span><ul>${c.entries.map(e => html`<li data-status=${e.status}><span aria-hidden="true">${planMarks[e.status] || '☐'}</span><span class="aside">${e.status}: </span> ${clean(e.content)}</li>`)}</ul></div>`
+  return html`<div class="plan"><strong>Plan</strong> <span class="quiet">${done} of ${c.entries.length}</span><ul>${c.entries.map(e => html`<li data-status=${e.status}><span aria-hidden="true">${planMarks[e.status] || '☐'}</span><span class="aside">${wordOf(e.status)}: </span> ${clean(e.content)}</li>`)}</ul></div>`
 }
 
 function Tool({ item, c }) {
@@ -160,7 +161,7 @@ function outcomeOf(item, c) {
 }
 
 const Notice = ({ c }) => html`<p class=${c.severity === 'error' ? 'failure' : 'notice'}>${clean(c.message)}</p>`
-const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message)} <span class="quiet">${clean(c.kind)}</span></p>`
+const Failed = ({ c }) => html`<p class="failure">✗ ${clean(c.message || c.kind)}</p>`
 const Extension = ({ c }) => html`<details><summary class="quiet">${oneLine(c.native_kind || c.type)}</summary><pre tabindex="0">${clean(stringify(c.payload ?? c, 2)).slice(0, mostShown)}</pre></details>`
 const Unknown = Extension
 
@@ -179,18 +180,18 @@ function End({ end }) {
     u?.context_size ? `context ${Math.round(100 * (u.context_used || 0) / u.context_size)} %` : '',
   ].filter(Boolean)
   const state = endOf(end)
-  const why = state === 'early' ? end.stop_reason : state === 'interrupted' ? end.reason : ''
+  const why = whyOf(end)
   return html`<div class="end" data-state=${state}>
-    <${Mark} state=${state} bare /> <strong>${verbs[state] || state}</strong>${why ? `: ${clean(why)}` : ''}${' '}
+    <${Mark} state=${state} bare /> <strong>${verbs[state] || state}</strong>${why ? `: ${why}` : ''}${' '}
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
     ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
-    ${end.review && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
+    ${end.review && end.review.state !== 'pending' && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
   </div>`
 }
 
 function Rewind({ rewind, seq }) {
   const what = !rewind.tried ? 'A try' : rewind.step ? `Step ${clean(rewind.step)}, try ${rewind.tried}` : `Attempt ${rewind.tried}`
-  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${clean(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
+  return html`<details class="rewind" data-seq=${seq}><summary>↩ ${what} was given up${rewind.reason ? `: ${retryOf(rewind.reason)}` : ''} <span class="quiet">· ${plural(rewind.items.length, 'item')}</span></summary>
     <div class="superseded">${rewind.items.slice(-keptSuperseded).map(item => html`<${Item} key=${item.item_id} item=${item} />`)}</div></details>`
 }

@@ -38,13 +38,14 @@ export function follow(log, after) {
   began = after
   cursor.value = after
   connect()
+  restLater()
 }
 
 // show makes the stream bring whole events of one thread; null: of none.
 export function show(threadId) {
   if (whole === threadId) return
   whole = threadId
-  if (logId) connect()
+  if (logId && !rested) connect()
 }
 
 // retryNow tries again at once, also after the stream has ended.
@@ -58,6 +59,7 @@ function connect() {
   stopping?.abort()
   const abort = stopping = new AbortController()
   const used = credential()
+  tabs?.postMessage('a stream')
   flush()
   handle = client.stream({
     after_seq: cursor.value, log_id: logId, content: 'summary', whole_thread_ids: whole ? [whole] : undefined,
@@ -119,15 +121,17 @@ function schedule() {
 }
 
 // Without TLS a browser has six connections to a server, for all its tabs. So a hidden page
-// closes its stream after a while, and resumes it when it is visible again. The hidden page
-// that holds the lock keeps its stream, to notify of questions.
+// closes its stream after a while, or at once if another tab opens one, and resumes it when it is
+// visible again. The hidden page that holds the lock keeps its stream, to notify of what waits.
 const restAfter = 30_000
 let resting = 0, rested = false, release = null
+const tabs = globalThis.BroadcastChannel && new BroadcastChannel('holon.tabs')
+tabs?.addEventListener('message', rest)
 
 async function rest() {
-  resting = 0
-  if (!document.hidden || !logId) return
-  if (navigator.locks && globalThis.Notification?.permission === 'granted') {
+  clearTimeout(resting)
+  if (!document.hidden || !logId || rested || release) return
+  if (globalThis.navigator?.locks && globalThis.Notification?.permission === 'granted') {
     const mine = await new Promise(done => navigator.locks.request('holon.alerts', { ifAvailable: true }, lock => {
       done(Boolean(lock))
       return lock && new Promise(free => { release = free })
@@ -145,7 +149,7 @@ document.addEventListener('visibilitychange', () => {
   clearTimeout(resting)
   release?.()
   release = null
-  if (document.hidden) resting = setTimeout(rest, restAfter)
+  if (document.hidden) restLater()
   else if (rested) {
     rested = false
     connect()
@@ -156,6 +160,12 @@ document.addEventListener('visibilitychange', () => {
     schedule()
   }
 })
+
+// restLater is also for a page that is opened in the background.
+function restLater() {
+  clearTimeout(resting)
+  if (document.hidden) resting = setTimeout(rest, restAfter)
+}
 
 function flush() {
   due?.()

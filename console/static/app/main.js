@@ -86,10 +86,10 @@ function App() {
 const names = [['overview', 'Threads'], ['waiting', 'Waiting'], ['inbox', 'Inbox'], ['bridges', 'Bridges'], ['agents', 'Agents'], ['server', 'Server']]
 
 function Bar({ page }) {
-  const n = threads.sums.value.needs_you, plus = threads.sums.value.at_least.needs_you ? '+' : ''
+  const { needs_you: n } = threads.sums.value
   const state = stateOf()
   return html`<header class="bar"><a class="brand" href="#/"><img src=${icon} alt="" width="20" height="20" />holon</a>
-    <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${n}${plus}</span>` : null}</a>`)}</nav>
+    <nav aria-label="Pages">${names.filter(([p]) => p !== 'bridges' || !limited()).map(([p, name]) => html`<a href=${to(p)} aria-current=${p === page ? 'page' : undefined}>${name}${p === 'waiting' && n ? html` <span class="badge">${threads.sumOf('needs_you')}</span>` : null}</a>`)}</nav>
     <span class="right"><${AlertsButton} /><a class="link-state" href=${to('server')} data-state=${state} title=${'stream: ' + state}><span class="dot" aria-hidden="true"></span><span class="aside">stream: ${state}</span></a></span></header>`
 }
 

@@ -1,11 +1,13 @@
 // The overview: threads that need the user, that work, that have failed, and that are done.
 import { html, useEffect, useState } from './html.js'
 import { may, limited } from './session.js'
-import { threads, groups, grouped, sums, loaded, failed, more, full, loadMore, search, searches, unseen } from './threads.js'
+import { threads, groups, grouped, sums, sumOf, loaded, failed, more, full, loadMore, search, searches, unseen } from './threads.js'
 import { isClosing, undoClose } from './closing.js'
 import { NewThread } from './new_thread.js'
 import { Restarts } from './restarts.js'
-import { Act, Changed, Failure, Loading, Mark, Since, now } from './parts.js'
+import { Act, Changed, Failure, Loading, Stands, now } from './parts.js'
+import { doing, looks, queueOf } from './states.js'
+import { titleOf } from './thread_name.js'
 import { clean, count, cut, idHas, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
 
@@ -61,7 +63,7 @@ export function Overview() {
     return rows
   }
   // numberOf says how many threads a group has, drawn or not.
-  const numberOf = status => wanted ? g[status].length + (found.next ? '+' : '') : sums.value[status] + (sums.value.at_least[status] ? '+' : '')
+  const numberOf = status => wanted ? g[status].length + (found.next ? '+' : '') : sumOf(status)
   const group = (status, name) => html`<${Group} name=${name} number=${numberOf(status)} rows=${part(g[status])} />`
   const empty = !threads.value.size
   const older = wanted && searches.value ? Boolean(found.next) : more.value // can be read
@@ -93,15 +95,18 @@ export function Overview() {
   </div>`
 }
 
-const needs = (n, plus) => n === 0 ? 'Nothing needs you' : n === 1 && !plus ? '1 needs you' : `${n}${plus} need you`
+const needs = n => n === '0' ? 'Nothing needs you' : n === '1' ? '1 needs you' : `${n} need you`
 
+// Sums is the headline. What is not known, because the server has not looked at all threads, is
+// left out.
 function Sums() {
   const s = sums.value
-  const plus = status => s.at_least[status] ? '+' : ''
+  const [you, working, failed] = ['needs_you', 'working', 'failed'].map(sumOf)
   return html`<h1 class="sums">
-    <span data-state=${s.needs_you ? 'waiting' : undefined}>${needs(s.needs_you, plus('needs_you'))}</span>
-    <span data-state=${s.working ? 'working' : undefined} class=${s.working ? '' : 'quiet'}>${s.working}${plus('working')} working</span>
-    ${s.failed > 0 && html`<span data-state="failed">${s.failed}${plus('failed')} failed</span>`}
+    ${you && html`<span data-state=${s.needs_you ? 'waiting' : undefined}>${needs(you)}</span>`}
+    ${working && html`<span data-state=${s.working ? 'working' : undefined} class=${s.working ? '' : 'quiet'}>${working} working</span>`}
+    ${s.failed > 0 && html`<span data-state="failed">${failed} failed</span>`}
+    ${!you && !working && !failed && 'Threads'}
     ${s.waiting_since && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(s.waiting_since))}</span>`}
   </h1>`
 }
@@ -110,24 +115,21 @@ const Group = ({ name, number, rows }) => rows.length ? html`<section><h2>${name
 
 const Cards = ({ rows }) => html`<ul class="cards">${rows.map(t => html`<${Card} key=${t.thread_id} t=${t} />`)}</ul>`
 
-// looks returns the state that a card shows.
-export const looks = s => s.status !== 'idle' ? s.status : s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : s.status
-
 function Card({ t }) {
   const s = t.summary
   const closing = isClosing(t.thread_id)
   return html`<li class="card" data-thread=${t.thread_id} data-state=${looks(s)} data-unseen=${unseen(t) || undefined}>
     <a class="whole" href=${to('thread', t.thread_id)}>
-      <span class="title">${cut(oneLine(s.title) || 'Untitled', 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
+      <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
     </a>
-    <span class="meta"><${Mark} state=${looks(s)} /> <${Since} at=${s.since} />${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
-    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(oneLine(s.text), 160)}</span>
+    <span class="meta"><${Stands} state=${looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
+    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
       ${s.git && html`<span>${oneLine(s.git.branch)}</span>`}
       ${s.changed && html`<span><${Changed} of=${s.changed} /></span>`}
-      ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} working` : ''}${s.children.waiting ? `, ${s.children.waiting} waiting` : ''}</span>`}
+      ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} at work` : ''}${s.children.waiting ? `, ${s.children.waiting} ${s.children.waiting === 1 ? 'needs' : 'need'} you` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}
     </span>

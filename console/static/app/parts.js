@@ -1,6 +1,7 @@
 // Small parts that several pages use.
 import { html, signal, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { forget, keepFields, keptFields } from './drafts.js'
+import { isOver, signOf, wordOf } from './states.js'
 import { clock, exact, span, words } from './text.js'
 
 // now is the time, for texts that say how long something takes. It changes once a second, and
@@ -12,12 +13,12 @@ document.addEventListener('visibilitychange', () => { now.value = Date.now() })
 export const Since = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${span(now.value - Date.parse(at))}</time>`
 export const At = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`
 
-const marks = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', closed: '·', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', cancelled: '·', deleted: '·' }
-const said = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working' }
-
 // Mark shows a state as a sign and a word, so that nobody needs to see the colour.
 export const Mark = ({ state, bare }) => html`<span class="mark" data-state=${state}>
-  <span aria-hidden="true">${marks[state] || '·'}</span>${bare ? html`<span class="aside">${said[state] || state}</span>` : html` ${said[state] || state}`}</span>`
+  <span aria-hidden="true">${signOf(state)}</span>${bare ? html`<span class="aside">${wordOf(state)}</span>` : html` ${wordOf(state)}`}</span>`
+
+// Stands is the state of a thread, and for how long it has been in it.
+export const Stands = ({ state, at }) => html`<${Mark} state=${state} /> <${Since} at=${at} />${isOver(state) ? ' ago' : ''}`
 
 // Changed are added and removed lines.
 export const Changed = ({ of }) => html`<ins>+${of.added}</ins> <del>−${of.removed}</del>`

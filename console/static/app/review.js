@@ -5,7 +5,7 @@ import { Panel } from './ask.js'
 import { Ask } from './parts.js'
 import { reviewOf } from './question.js'
 import { decide, noteOf } from './reviews.js'
-import { endOf } from './text.js'
+import { endOf } from './states.js'
 
 // Review asks for a verdict. place is that of Question; with bare what the agent said is shown
 // elsewhere on the page.

@@ -58,7 +58,7 @@ export function Server() {
       ${row('Running since', html`<${At} at=${s.started_at} /> (<${Since} at=${s.started_at} />)`)}
       ${row('Log', html`<code>${clean(s.log_id)}</code>, seq ${s.first_seq} to ${s.latest_seq}`)}
       ${row('Threads', s.threads)}
-      ${row('Turns', `${s.turns.active} active, ${s.turns.waiting} waiting, ${s.turns.queued} queued`)}
+      ${row('Turns', `${s.turns.active} active (${s.turns.waiting} of them waiting), ${s.turns.queued} queued`)}
       ${row('Streams', s.streams)}
       ${row('Largest stream lag', metric('holon_stream_lag_events', n => plural(n, 'event')))}
       ${row('Database', metric('holon_database_bytes', bytes))}

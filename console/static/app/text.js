@@ -33,12 +33,15 @@ export function literal(text) {
   })
 }
 
-// cut shortens a text to n characters. It never splits a surrogate pair.
+// cut shortens a text to n characters. It never splits a surrogate pair, and what was cut, here or
+// by the server, does not end with a bracket or a quotation mark that opens nothing.
 export function cut(text, n) {
-  if (text.length <= n) return text
-  let end = n - 1
-  if (/[\ud800-\udbff]/.test(text[end - 1])) end--
-  return text.slice(0, end) + '…'
+  if (text.length > n) {
+    let end = n - 1
+    if (/[\ud800-\udbff]/.test(text[end - 1])) end--
+    text = text.slice(0, end) + '…'
+  }
+  return text.replace(/(.)[\s([{“‘«]+…$/s, '$1…')
 }
 
 const plural = (n, one, many = one + 's') => `${n} ${n === 1 ? one : many}`
@@ -129,6 +132,3 @@ export function words(error) {
 // stopsEarly reports whether a completed turn with this stop reason was cut short, as the
 // server judges it (turns/stop_reason.go).
 export const stopsEarly = reason => !['', 'end_turn', 'completed', 'stop', 'stop_sequence'].includes(reason ?? '')
-
-// endOf is the state of an ended turn as it is shown.
-export const endOf = turn => turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state

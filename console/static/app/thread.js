@@ -6,9 +6,8 @@ import { Head } from './thread_head.js'
 import { Lines } from './thread_lines.js'
 import { Question } from './ask.js'
 import { Composer } from './composer.js'
-import { questions } from './questions.js'
 import { Review } from './review.js'
-import { reviews } from './reviews.js'
+import { waits } from './waits.js'
 import { thread as rowOf, readThreads } from './threads.js'
 import { Failure, Loading } from './parts.js'
 import { announceNew } from './announce.js'
@@ -43,9 +42,9 @@ export function Thread({ id }) {
 
 // Waiting is what the thread needs a person for. What the agent said is in the timeline above.
 function Waiting({ id, t }) {
-  const asked = questions.value.filter(q => q.thread_id === id), ended = reviews.value.filter(turn => turn.thread_id === id)
+  const all = waits.value.filter(w => w.thread === id)
   const cwd = rowOf(id)?.summary.cwd || t.cwd
-  const place = [...asked.map(q => q.item_id), ...ended.map(turn => turn.turn_id)].join()
-  return html`${asked.map(q => html`<${Question} key=${q.item_id} item=${q} cwd=${cwd} place=${place} />`)}
-    ${ended.map(turn => html`<${Review} key=${turn.turn_id + turn.attempt} turn=${turn} place=${place} bare />`)}`
+  const place = all.map(w => w.key).join()
+  return html`${all.map(w => w.turn ? html`<${Review} key=${w.key} turn=${w.turn} place=${place} bare />`
+    : html`<${Question} key=${w.key} item=${w.question} cwd=${cwd} place=${place} />`)}`
 }

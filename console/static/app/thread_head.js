@@ -3,29 +3,30 @@ import { html, useRef, useState } from './html.js'
 import { change, may } from './session.js'
 import { thread as rowOf } from './threads.js'
 import { close, isClosing, undoClose } from './closing.js'
-import { Ask, Changed, Copy, Failure, Mark, Since, useAct, useSettled } from './parts.js'
-import { looks } from './overview.js'
-import { clean, count, cut, endOf, money, oneLine, plural, shortPath } from './text.js'
+import { Act, Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
+import { ThreadName, titleOf } from './thread_name.js'
+import { endOf, looks, queueOf, whyOf } from './states.js'
+import { clean, count, cut, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
 
 export function Head({ t, loader, asText, setAsText }) {
   loader.version.value // the turns
-  const s = rowOf(t.thread_id)?.summary
+  const s = (rowOf(t.thread_id) || t).summary // the row comes a moment after the thread
   const turn = loader.timeline?.active()
   const last = loader.timeline?.newestEnded()
-  const title = oneLine(s?.title || t.title || '') || 'Untitled'
+  const title = titleOf({ ...t, summary: s })
   const closed = t.state === 'closed' || t.state === 'closing'
   return html`<header class="head">
-    <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}>parent</a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}>${t.forked_from.thread_id.slice(-8)}</a>`}</nav>
+    <nav class="crumbs"><a href="#/">All threads</a>${t.parent && html` › <a href=${to('thread', t.parent.thread_id)}><${ThreadName} id=${t.parent.thread_id} longest=${40} /></a>`}${t.forked_from && html` · fork of <a href=${to('thread', t.forked_from.thread_id)}><${ThreadName} id=${t.forked_from.thread_id} longest=${40} /></a>`}</nav>
     <h1 title=${title}>${title}</h1>
     <p class="facts">
-      ${s && html`<span><${Mark} state=${closed ? 'closed' : looks(s)} /> <${Since} at=${s.since} /></span>`}
+      ${s && html`<span><${Stands} state=${closed ? 'closed' : looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}</span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
       ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
       ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
-      ${t.state === 'paused' && html`<span>paused</span>`}
+      ${t.state === 'paused' && html`<span>paused${may('operate') && html` <${Act} kind="plain" run=${() => change('thread/resume', { thread_id: t.thread_id })}>Resume<//>`}</span>`}
       ${may('work') && !closed && html`<${Rename} t=${t} />`}
       <a href=${to('inbox', t.thread_id)}>Inbox${rowOf(t.thread_id)?.inbox?.unacked ? ` (${rowOf(t.thread_id).inbox.unacked})` : ''}</a>
     </p>
@@ -39,7 +40,7 @@ export function Head({ t, loader, asText, setAsText }) {
 
 // Rename gives the thread a name that its agent does not change; an empty one gives it back.
 const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" label="Rename" value=${t.title_by ? oneLine(t.title) : ''} needed=${false} longest="200"
-  hint=${t.title_by ? 'Empty: the agent names it again' : 'A name that the agent does not change'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
+  hint=${t.title_by ? 'Empty: the agent names it again' : 'The agent keeps this name'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
 
 // Tools are what can be done with a thread. Close, Interrupt and Retry have places that nothing
 // else takes; one that cannot be used now is not seen. What they ask or answer is below them.
@@ -79,7 +80,8 @@ function Children({ loader, turn }) {
   if (!rows.length) return null
   const working = rows.filter(c => c.state === 'active' || c.state === 'queued').length
   const asks = c => c.state === 'active' && rowOf(c.thread_id)?.summary.status === 'waiting'
-  return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
-    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || c.thread_id.slice(-8)}</a>${' '}
-      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + cut(oneLine(c.stop_reason), 120) : ''}</span></li>`)}</ul></details>`
+  const asking = rows.filter(asks).length
+  return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${asking ? `, ${asking} ${asking === 1 ? 'needs' : 'need'} you` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
+    <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || html`<${ThreadName} id=${c.thread_id} longest=${100} />`}</a>${' '}
+      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
 }

@@ -15,7 +15,7 @@ export function Lines({ loader }) {
   const hand = useRef({ at: -byHand, top: 0 }) // when the user did something here, and how far it was scrolled
   loader.version.value
   const t = loader.timeline
-  const entries = t?.entries || []
+  const entries = (t?.entries || []).filter(e => !t.isQueued(e))
   const newest = useMemo(() => {
     const plans = new Map()
     for (const e of entries) if (e.item?.type === 'plan') plans.set(e.turn, e.key)
@@ -67,13 +67,26 @@ export function Lines({ loader }) {
     ${!entries.length && html`<p class="quiet">Nothing has happened yet.</p>`}
     ${entries.map((e, i) => html`${e.item && stepOf(e) !== stepOf(entries[i - 1], e.turn) && html`<p class="step quiet" key=${'step-' + e.key}>${stepOf(e) ? `Step ${clean(stepOf(e))}${e.item.epoch > 1 ? `, try ${e.item.epoch}` : ''}` : 'after the steps'}</p>`}<div class="row" id=${'row-' + e.key} key=${e.key}><${Row} entry=${e} version=${e.version} newestPlan=${newest.get(e.turn) === e.key} /></div>`)}
     ${t?.newer ? html`<p class="edge"><button type="button" onClick=${() => loader.newer()}>Show newer</button></p>`
-      : turn && html`<p class="progress" data-state=${turn.state}><span class="pulse" aria-hidden="true"></span> ${progress(turn)}</p>`}
+      : turn && html`<p class="progress" data-state=${turn.state}>${turn.state === 'active' && html`<span class="pulse" aria-hidden="true"></span> `}${progress(turn)}</p>`}
+    ${t && !t.newer && html`<${Queue} loader=${loader} rows=${t.queue()} />`}
     ${t && !t.follows && html`<p class="jump"><button type="button" onClick=${() => {
       t.follows = true
       t.newer ? loader.end() : loader.version.value++
     }}>↓ Follow the end</button></p>`}
   </div>`
 }
+
+// Queue shows the turns that wait for a place, the next one first.
+function Queue({ loader, rows }) {
+  const textOf = turn => loader.timeline.promptOf(turn.turn_id) || loader.prompts.value.get(turn.turn_id) || turn.title || ''
+  useEffect(() => { for (const turn of rows) if (!textOf(turn)) loader.readPrompt(turn.turn_id) }, [rows.map(turn => turn.turn_id).join()])
+  if (!rows.length) return null
+  return html`<section class="queue" aria-label="Queue"><h2>In the queue <span class="quiet">${rows.length}</span></h2>
+    <ol>${rows.map(turn => html`<li key=${turn.turn_id}>${cut(oneLine(textOf(turn)), 200) || html`<span class="soon" />`} <span class="quiet">for <${Since} at=${turn.queued_at} /></span></li>`)}</ol></section>`
+}
+
+// holds say why the first turn of a queue does not start.
+const holds = { paused: 'Paused: no turn starts until the thread is resumed.', capacity: 'As many turns run as the server allows. The next one starts when one of them ends.' }
 
 // stepOf is the step of an entry, '' if it is in none. An entry of another turn is in none.
 const stepOf = (e, turn) => e?.item && (turn === undefined || e.turn === turn) ? e.item.step || '' : ''
@@ -86,7 +99,7 @@ function topRow(box) {
 }
 
 function progress(t) {
-  if (t.state === 'queued') return 'The turn waits in the queue.'
+  if (t.state === 'queued') return holds[t.reason] || 'The next turn starts now.'
   if (t.retry_at) return html`The next attempt begins at ${new Date(t.retry_at).toLocaleTimeString()}.`
   const what = { starting: 'starting', waiting: t.waits_for?.length ? `waiting for ${plural(t.waits_for.length, 'child turn')}` : 'waiting for an answer', interrupting: 'interrupting' }[t.progress] || 'working'
   return html`${what}${t.progress_message ? ': ' + cut(oneLine(t.progress_message), 200) : ''}${t.attempt > 1 ? ` (attempt ${t.attempt})` : ''} <span class="quiet"><${Since} at=${t.started_at || t.queued_at} /></span>`

@@ -2,7 +2,7 @@
 import { signal, batch } from './html.js'
 import { call } from './session.js'
 import { listen } from './live.js'
-import { Timeline } from './timeline.js'
+import { Timeline, promptText } from './timeline.js'
 import { seen } from './threads.js'
 import { heals } from './refresh.js'
 
@@ -25,6 +25,7 @@ export class Loader {
     this.thread = signal(null)
     this.children = signal([])
     this.version = signal(0)
+    this.prompts = signal(new Map()) // of queued turns, which the timeline holds no more
     this.failed = signal(null)
     this.busy = signal('') // older, newer or end
     this.early = []        // events that came while the rows were read
@@ -34,8 +35,10 @@ export class Loader {
     this.stop = hear(events => this.take(events))
   }
 
+  // close ends it. Who leaves the page has seen what it has shown, such as the own interrupt.
   close() {
     this.gone = true
+    if (this.timeline && !document.hidden) this.seen(this.id, this.timeline.cursor)
     clearTimeout(this.retrying)
     this.stop()
   }
@@ -124,6 +127,17 @@ export class Loader {
       this.timeline?.reread(item)
       this.version.value++
     } catch { /* it shows its last state until the page is loaded anew */ }
+  }
+
+  // readPrompt reads the text of a queued turn, once.
+  async readPrompt(turnId) {
+    if (this.prompts.value.has(turnId)) return
+    this.prompts.value = new Map(this.prompts.value).set(turnId, '')
+    try {
+      const page = await this.call('item/list', { turn_id: turnId, limit: 20 })
+      const text = page.items.filter(i => i.type === 'user_message').map(i => promptText(i.content)).join('\n')
+      this.prompts.value = new Map(this.prompts.value).set(turnId, text)
+    } catch { /* its place in the queue is shown without it */ }
   }
 
   async readChildren() {

@@ -56,16 +56,26 @@ export const sums = computed(() => {
   const rows = { waiting_since: g.needs_you[0] && since(g.needs_you[0]), at_least: {} }
   for (const [status, list] of Object.entries(g)) {
     const counted = c && !(whole.value && wanted.includes(status))
-    rows[status] = counted ? c[status] : list.length
+    rows[status] = !counted ? list.length : c.at_least ? Math.max(c[status], list.length) : c[status]
     rows.at_least[status] = Boolean(counted && c.at_least)
   }
   return c && !whole.value ? { ...rows, waiting_since: c.waiting_since } : rows
 })
 
-export const mailboxes = computed(() => [...threads.value.values()].filter(t => t.agent === 'mailbox' && t.state !== 'closed'))
+// sumOf is a sum in words, '' if it is not known: the server found none, and did not look at all.
+export const sumOf = status => {
+  const { [status]: n, at_least } = sums.value
+  return !at_least[status] ? String(n) : n ? n + '+' : ''
+}
 
-// keep are the ids of rows that are not removed, however old they are: what a search has found.
-const keep = new Set()
+// keep are the ids of rows that are not removed, however old they are: what a search has found,
+// and the mailboxes that were read.
+const keep = new Set(), boxes = new Set()
+const mostBoxes = maxKept / 4
+const nextBoxes = signal(null) // the cursor; null before a page was read
+export const knowsMailboxes = computed(() => nextBoxes.value !== null)
+export const fullMailboxes = computed(() => Boolean(nextBoxes.value) && boxes.size >= mostBoxes)
+export const moreMailboxes = computed(() => Boolean(nextBoxes.value) && !fullMailboxes.value)
 
 function take(rows) {
   const all = new Map(threads.value)
@@ -74,7 +84,7 @@ function take(rows) {
   const over = all.size - maxKept
   if (over > 0) {
     const hasFailed = t => Number(statusOf(t) === 'failed')
-    const resting = [...all.values()].filter(t => !keep.has(t.thread_id) && (hasFailed(t) || rest.includes(statusOf(t))))
+    const resting = [...all.values()].filter(t => !keep.has(t.thread_id) && !boxes.has(t.thread_id) && (hasFailed(t) || rest.includes(statusOf(t))))
     resting.sort((a, b) => hasFailed(a) - hasFailed(b) || a.updated_seq - b.updated_seq)
     for (const t of resting.slice(0, over)) {
       all.delete(t.thread_id)
@@ -135,10 +145,17 @@ async function readWanted() {
   return left >= 0
 }
 
+// unreadable are ids of threads that the server does not have, or does not show to this user.
+export const unreadable = signal(new Set())
+
 async function readAgain(ids) {
   for (let i = 0; i < ids.length; i += mostIds) {
     const part = ids.slice(i, i + mostIds)
-    take((await summaries({ thread_ids: part, limit: part.length })).threads)
+    const page = await summaries({ thread_ids: part, limit: part.length })
+    take(page.threads)
+    if (page.next_cursor) continue // the page was full before all were in it
+    const missing = part.filter(id => !threads.value.has(id) && !unreadable.value.has(id))
+    if (missing.length) unreadable.value = new Set([...unreadable.value, ...missing].slice(-maxKept))
   }
 }
 
@@ -164,6 +181,15 @@ export async function search(text, cursor) {
   for (const t of page.threads) if (keep.size < maxKept / 2) keep.add(t.thread_id)
   take(page.threads)
   return page.next_cursor || ''
+}
+
+// readMailboxes reads the newest mailboxes that are open, or with older the next page of them.
+export async function readMailboxes(older) {
+  const page = await summaries({ agent: 'mailbox', status: searches.value ? wanted.concat('done') : undefined, order: 'desc', limit: pageSize, cursor: older ? nextBoxes.value : undefined })
+  if (!older) boxes.clear()
+  for (const t of page.threads) boxes.add(t.thread_id)
+  take(page.threads)
+  nextBoxes.value = page.next_cursor || ''
 }
 
 const again = refresher(ids => readAgain([...ids]))

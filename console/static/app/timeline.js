@@ -23,6 +23,9 @@ export function textOf(content) {
   return ''
 }
 
+// promptText is the text of a user's message.
+export const promptText = content => (content?.content || []).map(p => p.text || '').join('\n')
+
 // lightened keeps of the older items of a line only what tells that they are there.
 const lightened = items => items.map((i, n) => n < items.length - keptSuperseded ? { item_id: i.item_id, created_seq: i.created_seq } : i)
 
@@ -349,12 +352,25 @@ export class Timeline {
 
   // active is the turn that works, or else the first that is queued.
   active() {
-    let queued = null
-    for (const t of this.turns.values()) {
-      if (t.state === 'active') return t
-      if (t.state === 'queued' && (!queued || (t.rank ?? t.created_seq) < (queued.rank ?? queued.created_seq))) queued = t
-    }
-    return queued
+    for (const t of this.turns.values()) if (t.state === 'active') return t
+    return this.queue()[0] || null
+  }
+
+  // queue is the queued turns, the next one first.
+  queue() {
+    const place = t => t.rank ?? t.created_seq
+    return [...this.turns.values()].filter(t => t.state === 'queued').sort((a, b) => place(a) - place(b))
+  }
+
+  // isQueued reports whether an entry is the prompt of a turn that has not begun: the queue shows it.
+  isQueued(entry) {
+    const t = this.turns.get(entry.turn)
+    return entry.item?.type === 'user_message' && t?.state === 'queued' && !t.started_at && t.attempt <= 1
+  }
+
+  // promptOf is the text that a turn was started with, as far as the page holds it.
+  promptOf(turnId) {
+    return this.entries.filter(e => e.turn === turnId && e.item?.type === 'user_message').map(e => promptText(e.item.content)).join('\n')
   }
 
   newestEnded() {
