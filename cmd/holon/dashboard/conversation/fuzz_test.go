@@ -21,7 +21,7 @@ var hostile = []string{
 // FuzzPage puts a text everywhere where a server or an agent can, and types and pastes
 // it: no picture has a control character but our own colours, in any size. Each input
 // draws some twenty pages.
-// fuzz: 1000x
+// fuzz: 2000x
 func FuzzPage(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text, 80, 24)
