@@ -48,7 +48,7 @@ func TestAChatInLinesTakesALineAfterTheOther(t *testing.T) {
 	}
 	linesOnly(t, r.out)
 	inOrder(t, r.out,
-		"chat: ", " with agent echo", ". Each line goes to the agent",
+		"chat: ", " with agent echo", "chat: Each line goes to the agent",
 		"chat: this starts a turn", "user: hello red", "agent: hello red", "turn: completed",
 		"user: /ask Delete it?", "question: Delete it?", "question: 1) Allow  [y]", "question: 2) Reject  [n]", "question: answer 1-2, y or n",
 		"chat: That is none of the answers. Your line was not sent: perhaps", "question: 1) Allow",

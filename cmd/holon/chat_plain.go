@@ -79,7 +79,7 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 		active: active, past: past, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
 	}
 	defer p.input.end()
-	if err := p.say("%s. Each line goes to the agent. /help says more, Ctrl-C interrupts the turn, Ctrl-D leaves.", t.begins(con)); err != nil {
+	if err := p.say("%s\nEach line goes to the agent. /help says more, Ctrl-C interrupts the turn, Ctrl-D leaves.", t.begins(con)); err != nil {
 		return err
 	}
 	f := startFeed(ctx, c, client.Options{AfterSeq: &after, ThreadIDs: []string{t.ThreadID}, RetryFirst: true})

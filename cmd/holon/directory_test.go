@@ -81,7 +81,7 @@ func TestRunAndChatWorkWhereTheyAreTyped(t *testing.T) {
 			if said := first + r.err; args[0] == "run" && (c.cwd == "" || len(args) == 2) && !strings.Contains(said, c.says) {
 				t.Errorf("%q: no %q in %q", args, c.says, said)
 			}
-			if begins := " with agent " + c.agent + " in " + cmp.Or(cwd, set) + ". "; args[0] == "chat" && c.agent != "echo" && !strings.Contains(first, begins) {
+			if begins := " with agent " + c.agent + " in " + cmp.Or(cwd, set); args[0] == "chat" && !strings.HasSuffix(first, begins) {
 				t.Errorf("%q: no %q in %q", args, begins, first)
 			}
 		}
