@@ -20,10 +20,9 @@ AGENTS ?=
 TOON_SPEC := 3.3.2
 TOON := 4.4.0
 export CGO_ENABLED := 1
-# Information for debuggers is a fifth of the time of compiling SQLite, and half of that of
-# linking a test.
+# Information for debuggers is a fifth of the time of compiling SQLite.
 export CGO_CFLAGS ?= -O2 -g0
-TESTFLAGS := -vet=off -shuffle=on -timeout 20m -ldflags='-s -w'
+TESTFLAGS := -vet=off -shuffle=on -timeout 20m
 # What .ci/setup takes out of a package.
 export PATH := $(CURDIR)/bin/setup/usr/bin:$(PATH)
 
