@@ -90,6 +90,9 @@ func (d *daemon) sayDataHere() {
 
 // program is the command with which the user can start this program again.
 func program() string {
+	if typed := os.Args[0]; !strings.ContainsRune(typed, filepath.Separator) {
+		return typed // a shell found it
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return "holon"
