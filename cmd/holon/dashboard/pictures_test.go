@@ -79,7 +79,7 @@ func pictureOfTheDashboard(t *testing.T, dir string) {
 	time.Sleep(65 * time.Second)
 	in(docs, "Update the docs", "/ask Push to origin/main?")
 	term := terminaltest.Start(t, pictureWidth, pictureHeight, w.env("data"), w.holon)
-	term.AwaitText("2 need you", "2 working", "1 failed", "origin/main?", "fix-login", "+312")
+	term.AwaitText("2 need you", "2 working", "1 failed", "origin/main?", "fix-login", "uncommitted: +41")
 	keep(t, dir, "dashboard.svg", picturetest.Picture(pictureWidth, pictureHeight,
 		"The dashboard: two of six agents need an answer, two work, one has failed, one is done", term.Colours()))
 }
