@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -62,6 +63,9 @@ func (g *globals) hint(err error) string {
 	case client.KindLogChanged:
 		return "The log is another one now (restored, or another server): start over with --after 0."
 	case "agent_not_found":
+		if name := g.presetMeant(); name != "" && !strings.Contains(refused.Message, "did you mean") {
+			return "holon agents lists the agents; holon serve --agent " + name + " adds this one."
+		}
 		return "holon agents lists the agents; holon serve --agent NAME adds one."
 	case "agent_unsupported":
 		if strings.Contains(refused.Message, "inbox/send") {
@@ -98,6 +102,18 @@ func (g *globals) hint(err error) string {
 		return "Check the disk first, then restart the server: until then it writes nothing."
 	}
 	return ""
+}
+
+// presetMeant is the preset that --agent has probably meant; "" = none.
+func (g *globals) presetMeant() string {
+	if g.running == nil {
+		return ""
+	}
+	flag := g.running.Flags().Lookup("agent")
+	if flag == nil || !flag.Changed {
+		return ""
+	}
+	return nearest.Of(flag.Value.String(), config.PresetNames())
 }
 
 // wholeIDs says how things are named for programs, in this format of output.

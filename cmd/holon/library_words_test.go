@@ -127,6 +127,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "number", args: []string{"serve", "--max-queue=0"}, says: []string{"max_queue (--max-queue): give a number from 1 to ", ", not 0"}},
 		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:99999"}, says: []string{"listen on 127.0.0.1:99999: invalid port"}},
 		{door: "word", args: []string{"doctor", "--agent=claud", "--skip-bridges"}, out: true, says: []string{`error    agent claud`, `there is no agent "claud"`, "did you mean claude?"}},
+		{door: "word", args: []string{"run", "--agent=claud", "x"}, says: []string{`there is no agent "claud"`, "holon serve --agent claude adds this one"}},
 		{door: "file", args: []string{"threads", "--data", broken}, says: []string{"server.json is damaged"}},
 		{door: "file", args: []string{"threads", "--token-file", file("token", "a b")}, says: []string{"a token is made of"}},
 		{door: "file", args: []string{"export", "--data", noLog}, says: []string{"file is not a database", "That file is damaged"}},

@@ -19,7 +19,7 @@ func (l *Loaded) CheckDefaultAgent() error {
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
 			"there is no agent %s (there are %s; presets are %s)%s; define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
 			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames(),
-			nearest.Hint(l.DefaultAgent, slices.Concat(l.agentNames(), slices.Sorted(maps.Keys(presets)))))}
+			nearest.Hint(l.DefaultAgent, slices.Concat(l.agentNames(), PresetNames())))}
 	}
 	return nil
 }

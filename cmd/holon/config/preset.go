@@ -134,4 +134,7 @@ func (p Preset) InstallText() string {
 	return text
 }
 
-func presetNames() string { return strings.Join(slices.Sorted(maps.Keys(presets)), ", ") }
+// PresetNames are the names of all presets, sorted.
+func PresetNames() []string { return slices.Sorted(maps.Keys(presets)) }
+
+func presetNames() string { return strings.Join(PresetNames(), ", ") }
