@@ -114,7 +114,7 @@ goes into the owner's inbox.
 			if options.onBusy == string(turns.BusyInterrupt) {
 				find = find.ender()
 			}
-			if options.thread, err = find.threadToRun(options.thread); err != nil {
+			if options.thread, err = find.threadToRun(options.thread, options.quiet); err != nil {
 				return err
 			}
 			if options.parent, err = find.thread(options.parent); err != nil {
@@ -132,7 +132,7 @@ goes into the owner's inbox.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made if it does not exist")
+	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made, and said so, if it does not exist")
 	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
 	flags.StringVar(&options.cwd, "cwd", "", "the working directory of a new thread's agent")
 	flags.StringVar(&options.title, "title", "", "the title of a new thread; with --parent, of the turn too")

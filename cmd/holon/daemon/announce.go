@@ -48,6 +48,9 @@ func (d *daemon) announce() error {
 	if d.DataByDefault {
 		d.sayDataHere()
 	}
+	if known, err := d.dismissed(context.Background()); err == nil {
+		d.sayLeft(context.Background(), known, "holon retry --interrupted")
+	}
 	if d.Welcome != nil {
 		d.welcome()
 		return nil

@@ -281,6 +281,9 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	d.closeListeners()
 	err = group.Wait()
 	d.agents.close()
+	if d.Welcome != nil && ctx.Err() == nil {
+		d.say("Stopped.")
+	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -310,8 +313,15 @@ func (d *daemon) drain(ctx context.Context) {
 	if d.Welcome != nil {
 		d.say("\nStopping; running turns get %s to end. Ctrl-C again stops at once.", d.cfg.DrainTimeout)
 	}
+	before, err := d.store.View().Position(ctx)
+	if err != nil {
+		d.log.Warn("what the stop cuts off cannot be listed", zap.Error(err))
+	}
 	if err := d.engine.Drain(ctx); err != nil {
 		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
+	}
+	if err == nil {
+		d.sayLeft(ctx, before.Latest, "after the next start: holon retry --interrupted")
 	}
 	closeCtx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
