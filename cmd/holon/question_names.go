@@ -23,12 +23,12 @@ func (f finder) question(name string) (string, error) {
 	quiet := f.ender()
 	quiet.tell = false
 	if thread, err := quiet.find(name, &threadNames); err == nil {
-		return f.questionOf(name, thread)
+		return questionOf(f, name, thread)
 	} else if !client.IsKind(err, threadNames.notFound) {
 		return "", err
 	}
 	for _, kind := range []string{"permission_request", "question"} {
-		rows, err := f.questions(map[string]any{"type": kind}, answeredLookedAt)
+		rows, err := questionRows(f, map[string]any{"type": kind}, answeredLookedAt)
 		if err != nil {
 			return "", err
 		}
@@ -40,8 +40,8 @@ func (f finder) question(name string) (string, error) {
 }
 
 // questionOf is the id of the one open question of a thread.
-func (f finder) questionOf(name string, thread named) (string, error) {
-	open, err := f.questions(map[string]any{"status": "pending", "thread_id": thread.id}, maxNamed)
+func questionOf(f finder, name string, thread named) (string, error) {
+	open, err := questionRows(f, map[string]any{"status": "pending", "thread_id": thread.id}, maxNamed)
 	switch {
 	case err != nil:
 		return "", err
@@ -55,8 +55,8 @@ func (f finder) questionOf(name string, thread named) (string, error) {
 	return open[0].id, nil
 }
 
-// questions are the newest items of a filter, the newest last.
-func (f finder) questions(filter map[string]any, limit int) (rows []named, err error) {
+// questionRows are the newest items of a filter, the newest last.
+func questionRows(f finder, filter map[string]any, limit int) (rows []named, err error) {
 	found, err := itemListing.fetch(f.ctx, f.client, filter, limit)
 	if err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ func (d *daemon) announce() error {
 	if d.DataByDefault {
 		d.sayDataHere()
 	}
-	if known, err := d.dismissed(context.Background()); err == nil {
-		d.sayLeft(context.Background(), known, "holon retry --interrupted")
+	if known, err := dismissed(context.Background(), d); err == nil {
+		sayLeft(context.Background(), d, known, "holon retry --interrupted")
 	}
 	if d.Welcome != nil {
 		d.welcome()

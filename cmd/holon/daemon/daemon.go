@@ -321,7 +321,7 @@ func (d *daemon) drain(ctx context.Context) {
 		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
 	}
 	if err == nil {
-		d.sayLeft(ctx, before.Latest, "after the next start: holon retry --interrupted")
+		sayLeft(ctx, d, before.Latest, "after the next start: holon retry --interrupted")
 	}
 	closeCtx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()

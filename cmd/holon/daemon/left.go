@@ -17,14 +17,14 @@ const mostLeft = 100
 
 // dismissed is the seq up to which the owner of the server knows which turns ended with
 // restarts: see holon status --dismiss.
-func (d *daemon) dismissed(ctx context.Context) (int64, error) {
+func dismissed(ctx context.Context, d *daemon) (int64, error) {
 	c, _, err := d.store.View().ReadCursor(ctx, cursors.Name{ConsumerID: cursors.SeenPrefix + "owner", StreamName: cursors.StreamRestarts})
 	return c.LastSequence, err
 }
 
 // sayLeft says how many turns were cut off by a stop or a crash, by ends after a seq, how many
 // questions are open, and what to do about both. It says nothing where there is nothing.
-func (d *daemon) sayLeft(ctx context.Context, after int64, retry string) {
+func sayLeft(ctx context.Context, d *daemon, after int64, retry string) {
 	view := d.store.View()
 	cut, err := view.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart, AfterSeq: after, Limit: mostLeft})
 	if err != nil {
