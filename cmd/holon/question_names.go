@@ -23,7 +23,7 @@ func (f finder) question(name string) (string, error) {
 	quiet := f.ender()
 	quiet.tell = false
 	if thread, err := quiet.find(name, &threadNames); err == nil {
-		return questionOf(f, name, thread)
+		return questionIn(f, name, thread)
 	} else if !client.IsKind(err, threadNames.notFound) {
 		return "", err
 	}
@@ -39,8 +39,8 @@ func (f finder) question(name string) (string, error) {
 	return "", &hintedError{err, "holon respond lists the open questions."}
 }
 
-// questionOf is the id of the one open question of a thread.
-func questionOf(f finder, name string, thread named) (string, error) {
+// questionIn is the id of the one open question of a thread.
+func questionIn(f finder, name string, thread named) (string, error) {
 	open, err := questionRows(f, map[string]any{"status": "pending", "thread_id": thread.id}, maxNamed)
 	switch {
 	case err != nil:
