@@ -14,9 +14,9 @@ func newConfigCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print every setting and where its value comes from",
-		Long: `Prints the settings that "holon serve" with the same flags would use: defaults,
-then the file, then HOLON_* variables, then flags. The exit code is 2 if a
-server would refuse them. Values of agents' environments and secrets of sources are not printed.`,
+		Long: `Prints the settings that "holon serve" with the same flags would use: defaults, then
+the file, then HOLON_* variables, then flags. The exit code is 2 if a server would
+refuse them. Values of agents' environments and secrets of sources are not printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if markdown {

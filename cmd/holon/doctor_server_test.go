@@ -79,7 +79,7 @@ func TestDoctorPrintsProblemsFirst(t *testing.T) {
 	p := newUser(t)
 	out := p.doctorSays(exitFailed, []string{"--data", s.data})
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	want := []string{"error    permissions    ", "ok       server         ", "ok       machine        ", "ok       log            13 checks; 0 events, seq 1 to 0", "ok       data           2 checks; free: "}
+	want := []string{"error    permissions    ", "ok       server         ", "ok       machine        ", "ok       log            13 checks; 0 events, seq 1 to 0", "ok       data           writable; free: "}
 	for i, line := range lines {
 		if i >= len(want) || !strings.HasPrefix(line, want[i]) {
 			t.Fatalf("line %d is not as it should be:\n%s", i+1, out)

@@ -52,12 +52,12 @@ func newRunCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT…",
 		Short: "Start a turn and watch it to its end",
-		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
-until the turn has ended. Questions of the agent are asked on the terminal.
-Ctrl-C interrupts the turn; a second one exits without waiting for its end. The exit
-code is 0 if the turn completed, 3 if it completed but stopped early, such as by
-refusal or max_tokens (its stop_reason), and 1 otherwise. With --detach it only starts the turn,
-and prints its name and that of its thread: holon attach shows it later.
+		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens until
+the turn has ended. Questions of the agent are asked on the terminal. Ctrl-C
+interrupts the turn; a second one exits without waiting for its end. The exit code
+is 0 if the turn completed, 3 if it completed but stopped early, such as by refusal
+or max_tokens (its stop_reason), and 1 otherwise. With --detach it only starts the
+turn, and prints its name and that of its thread: holon attach shows it later.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
 turn continues at the server if this command is disconnected. A broken connection is
