@@ -42,6 +42,9 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 		}
 		it = &item{from: r.from, turn: event.TurnID, since: event.Seq}
 		r.items[id] = it
+		if t := r.turns[event.TurnID]; t != nil && content.Type != "user_message" && content.Type != "notice" {
+			t.heard = true
+		}
 	}
 	it.content = content
 	if content.Acts() {
