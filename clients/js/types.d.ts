@@ -767,6 +767,7 @@ export type ThreadListResult = {
         message: string;
       };
       interrupted?: boolean;
+      review?: Open<"pending" | "approved" | "rejected" | "blocked">;
       reason?: string;
       stop_reason?: string;
       updated_at: string;
@@ -883,6 +884,7 @@ export type ThreadReadResult = {
         message: string;
       };
       interrupted?: boolean;
+      review?: Open<"pending" | "approved" | "rejected" | "blocked">;
       reason?: string;
       stop_reason?: string;
       updated_at: string;
