@@ -48,8 +48,11 @@ func readSummary(raw json.RawMessage) (t api.ThreadView, err error) {
 // summaryStatus says what a thread is and for how long: "waiting 6m".
 func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	text := string(s.Status)
-	if state == threads.Closing {
+	switch {
+	case state == threads.Closing:
 		text = string(state)
+	case s.Status == turns.SummaryFailed && s.Review != "":
+		text = string(s.Review)
 	}
 	if !s.Since.IsZero() {
 		text += " " + age(s.Since.Time)

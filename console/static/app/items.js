@@ -170,7 +170,7 @@ const kinds = {
   file_change: Tool, permission_request: Permission, question: Permission, notice: Notice, error: Failed, extension: Extension,
 }
 
-const verbs = { completed: 'Done', early: 'Stopped early', interrupted: 'Interrupted', failed: 'Failed' }
+const verbs = { completed: 'Done', early: 'Stopped early', interrupted: 'Interrupted', failed: 'Failed', blocked: 'Blocked by its review', rejected: 'Rejected by its review' }
 
 function End({ end }) {
   const took = end.started_at && end.completed_at ? span(Date.parse(end.completed_at) - Date.parse(end.first_started_at || end.started_at)) : ''
@@ -186,7 +186,7 @@ function End({ end }) {
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
     ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
-    ${end.review && end.review.state !== 'pending' && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
+    ${end.review?.state === 'approved' && html`<p class="quiet">Review: approved${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
   </div>`
 }
 

@@ -86,7 +86,7 @@ export function Overview() {
     <${Failure} error=${found.error} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
     ${first > 0 && html`<p><${Act} run=${() => turn(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} newer</span></p>`}
-    ${[group('needs_you', 'Needs you'), group('working', 'Working'), group('failed', 'Failed'), group('done', 'Done')]}
+    ${[group('needs_you', 'Needs you'), group('working', 'Working'), group('failed', 'Failed'), group('done', 'Idle')]}
     ${[part(g.closed)].map(rows => rows.length > 0 && html`<details class="closed"><summary>Closed (${numberOf('closed')})</summary><${Cards} rows=${rows} /></details>`)}
     ${wanted && (found.busy ? html`<p class="quiet" role="status">searching …</p>`
       : total === 0 && !found.error && html`<p class="quiet" role="status">Nothing matches${!searches.value && more.value ? ` among the ${threads.value.size} threads that were read. Show older threads to look further` : ''}.</p>`)}

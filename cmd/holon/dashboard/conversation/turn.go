@@ -46,8 +46,12 @@ type turnRow struct {
 // reviewRow is the review of a turn.
 type reviewRow struct {
 	State string `json:"state"`
+	Note  string `json:"note"`
 	By    string `json:"by"`
 }
+
+// refuses reports whether the review says that the end is not good enough.
+func (r *reviewRow) refuses() bool { return rules.ReviewState(r.State).Refuses() }
 
 func (t turnRow) ended() bool {
 	return t.State == "completed" || t.State == "interrupted" || t.State == "failed"

@@ -42,8 +42,9 @@ var allKeys = []screen.Key{
 	{Does: "What the signs mean"},
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
-	{Name: "✓", Does: "done"},
-	{Name: "!  ■", Does: "failed, interrupted or stopped early"},
+	{Name: "✓", Does: "has done its last turn"},
+	{Name: "!  ⊘", Does: "failed, blocked or rejected by its review"},
+	{Name: "■", Does: "interrupted or stopped early"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread writes in the same directory"},
 }

@@ -147,7 +147,7 @@ func (l *list) entries() []entry {
 }
 
 // heading names a group, and says how many threads it has. Those that failed are among those
-// that are done, and counted by themselves.
+// that are idle, and counted by themselves.
 func (l *list) heading(g group) string {
 	beyond := l.beyond
 	if l.filter != "" {

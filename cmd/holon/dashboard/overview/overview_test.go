@@ -224,7 +224,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 		t.Errorf("it settles at %s only", at)
 	}
 	m.Update(noon.Add(settle), screen.Tick{})
-	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Done (2), failed (1)") || m.Selected() != ended.ID {
+	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Idle (2), failed (1)") || m.Selected() != ended.ID {
 		t.Errorf("after two seconds %s is selected:\n%s", m.Selected(), after)
 	}
 }

@@ -116,6 +116,8 @@ func (t *Thread) status(now time.Time) string {
 		word = "Waits for your review"
 	case t.inReview():
 		word = screen.Plural(t.Summary.Reviews, "result") + " wait for your review"
+	case t.refused():
+		word = strings.ToUpper(t.Summary.Review[:1]) + t.Summary.Review[1:]
 	case word == "" && t.interrupted():
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():

@@ -72,6 +72,8 @@ func happened(t *Thread, now time.Time) string {
 	switch {
 	case t.inReview():
 		what = "waits for your review"
+	case t.refused():
+		what = "is " + t.Summary.Review
 	case t.interrupted():
 		what = "was interrupted"
 	case t.stoppedEarly():
