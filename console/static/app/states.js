@@ -63,7 +63,7 @@ const stopOf = reason => stops[reason] || cut(oneLine(reason), 100)
 const refusedBy = turn => ['blocked', 'rejected'].includes(turn.review?.state) ? turn.review.state : ''
 
 // endOf is the state of an ended turn as it is shown.
-export const endOf = turn => refusedBy(turn) || turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state
+export const endOf = turn => refusedBy(turn) || (turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state)
 
 // whyOf is why an ended turn did not come to its own end, '' if it did or there is no more to say.
 export function whyOf(turn) {
