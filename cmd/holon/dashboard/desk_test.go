@@ -223,9 +223,9 @@ func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 func (d *desk) write(term *terminaltest.Terminal) {
 	d.t.Helper()
 	screen := term.Await("an empty input line", func(screen string) bool {
-		return strings.Contains(screen, "> Tab writes") || strings.Contains(screen, "> write to")
+		return strings.Contains(screen, "> Tab") || strings.Contains(screen, "> write to")
 	})
-	if strings.Contains(screen, "> Tab writes") {
+	if strings.Contains(screen, "> Tab") {
 		term.Keys("Tab")
 	}
 	term.AwaitText("> write to the agent")

@@ -365,7 +365,7 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	page.Await("the connection is back", back)
 	w.client = client.New(client.Discover(w.data("data"))) // it listens elsewhere now
 	t.Cleanup(w.client.Close)
-	page.AwaitText("? waits for you", "The agent asks", "1 Allow  [y]", "Enter steers the turn", "The server was restarted.")
+	page.AwaitText("? waits for you", "The agent asks", "1 Allow  [y]", "steers the turn", "The server was restarted.")
 	if seen := term.AwaitText("Needs you (1)", "Idle (1)"); strings.Contains(seen, "D dismiss") {
 		t.Errorf("a turn has ended with the restart:\n%s", seen)
 	}
@@ -380,7 +380,7 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 		}
 		return strings.Contains(screen, "✓ completed")
 	})
-	page.AwaitText("? May I?", "→ Allow", `◆ "May I?" was answered after a restart: Allow`, "◆ I did.", "Enter starts a turn")
+	page.AwaitText("? May I?", "→ Allow", `◆ "May I?" was answered after a restart: Allow`, "◆ I did.", "starts a turn")
 	term.AwaitText("nothing needs you", "Idle (2)")
 	w.thread("Three", "src/docs", "done")
 	term.AwaitText("Idle (3)", "Three")

@@ -94,7 +94,7 @@ func TestAReviewIsOverWhenSomebodyElseGivesIt(t *testing.T) {
 	p.shows("Reviewed by token:phone: blocked.", "» no", "Esc leaves ─")
 	p.keys("<esc>", "y")
 	p.wants(screen.Copy{Text: thread})
-	p.hides("review")
+	p.hides("a review", "your review")
 }
 
 // Approved is only what was on the screen.
