@@ -777,6 +777,7 @@ export type ThreadListResult = {
         branch: string;
         added: number;
         removed: number;
+        new?: number;
       };
     };
     inbox: {
@@ -894,6 +895,7 @@ export type ThreadReadResult = {
         branch: string;
         added: number;
         removed: number;
+        new?: number;
       };
     };
     inbox: {

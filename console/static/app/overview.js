@@ -128,7 +128,7 @@ function Card({ t }) {
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
       ${s.git && html`<span>${oneLine(s.git.branch)}</span>`}
-      ${s.changed && html`<span><${Changed} of=${s.changed} /></span>`}
+      ${s.changed && html`<span title="Lines that this thread itself has changed">this thread <${Changed} of=${s.changed} /></span>`}
       ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} at work` : ''}${s.children.waiting ? `, ${s.children.waiting} ${s.children.waiting === 1 ? 'needs' : 'need'} you` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}

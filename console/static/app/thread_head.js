@@ -23,7 +23,7 @@ export function Head({ t, loader, asText, setAsText }) {
       ${s && html`<span><${Stands} state=${closed ? 'closed' : looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}</span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
-      ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
+      ${s?.git && html`<span title="The branch of the directory, and what is not committed there, whoever has changed it">${oneLine(s.git.branch)}<${Uncommitted} git=${s.git} /></span>`}
       ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
       ${t.state === 'paused' && html`<span>paused${may('operate') && html` <${Act} kind="plain" run=${() => change('thread/resume', { thread_id: t.thread_id })}>Resume<//>`}</span>`}
@@ -36,6 +36,13 @@ export function Head({ t, loader, asText, setAsText }) {
     <//>
     <${Children} loader=${loader} turn=${turn} />
   </header>`
+}
+
+// Uncommitted is what is not committed in a directory: lines, and files that git does not track.
+function Uncommitted({ git }) {
+  const lines = git.added || git.removed ? html`<${Changed} of=${git} />` : null
+  const files = git.new ? plural(git.new, 'new file') : ''
+  return lines || files ? html` (uncommitted: ${lines}${lines && files && ', '}${files})` : null
 }
 
 // Rename gives the thread a name that its agent does not change; an empty one gives it back.

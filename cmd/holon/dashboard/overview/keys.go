@@ -47,6 +47,8 @@ var allKeys = []screen.Key{
 	{Name: "■", Does: "interrupted or stopped early"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread writes in the same directory"},
+	{Name: "+3 −1", Does: "lines that the thread itself has changed; below the"},
+	{Does: "list “uncommitted” is what anybody has, in its directory"},
 }
 
 // key takes a key. What is open gets it first.

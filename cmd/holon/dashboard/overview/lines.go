@@ -271,7 +271,12 @@ func heading(styles screen.Styles, text string, columns [columnCount]int, first 
 
 // row is the line of a thread.
 func (m *Model) row(t *Thread, columns [columnCount]int, now time.Time) string {
-	line := cells(columns, func(i int) string { return table[i].cell(m, t, now) })
+	line := cells(columns, func(i int) string {
+		if table[i].fit != nil {
+			return table[i].fit(m, t, columns[i])
+		}
+		return table[i].cell(m, t, now)
+	})
 	if t.ID == m.list.selected {
 		return m.styles.Selected.Paint(t.sign() + " " + line)
 	}

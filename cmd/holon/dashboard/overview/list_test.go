@@ -30,7 +30,7 @@ func TestHeadingsAgreeWithTheTopLineWhileRowsStay(t *testing.T) {
 
 func TestAThreadWhoseReviewRefusesItIsNotDone(t *testing.T) {
 	m := loaded(five()...)
-	blocked := five()[2]
+	blocked := five()[3]
 	blocked.Summary.Status, blocked.Summary.Review, blocked.Summary.Text = "failed", "blocked", "blocked: not good; last: Found 4 words."
 	m.Update(noon, Listed{Threads: []Thread{blocked}})
 	for range 10 {

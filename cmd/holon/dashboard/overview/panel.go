@@ -61,8 +61,8 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	at := s.Cwd
 	if s.Git != nil {
 		at += " on " + s.Git.Branch
-		if lines := s.Git.String(); lines != "" {
-			at += " (uncommitted: " + lines + ")"
+		if open := s.Git.uncommitted(); open != "" {
+			at += " (uncommitted: " + open + ")"
 		}
 	}
 	numbers := []string{t.Agent}

@@ -101,10 +101,24 @@ func (l Lines) String() string {
 	return fmt.Sprintf("+%d −%d", l.Added, l.Removed)
 }
 
-// GitStatus is the branch of a directory, and its changed lines: whoever has changed them.
+// GitStatus is the branch of a directory, and what is not committed there: whoever has
+// changed it.
 type GitStatus struct {
 	Branch string `json:"branch"`
 	Lines
+	New int `json:"new"` // files that git does not track
+}
+
+// uncommitted is what is not committed, "" for nothing.
+func (g *GitStatus) uncommitted() string {
+	parts := []string{}
+	if lines := g.String(); lines != "" {
+		parts = append(parts, lines)
+	}
+	if g.New > 0 {
+		parts = append(parts, screen.Plural(g.New, "new file"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // clean makes every text of a server or an agent one harmless line.
