@@ -223,7 +223,7 @@ func renamed(a screen.Rename) string {
 	if a.Title == "" {
 		return "It has no title until its agent gives one."
 	}
-	return "Renamed. Its agent does not replace that."
+	return "Renamed. The agent keeps this title."
 }
 
 // reviewed says what follows from a verdict.

@@ -57,15 +57,15 @@ function Tools({ id, turn, last, closed, children }) {
   const [sure, setSure] = useState(null) // the turn that Close was asked to interrupt
   const closing = isClosing(id)
   const running = !closed && turn
-  const again = !closed && !turn && last && last.state !== 'completed' && !last.continued_by && last
+  const again = !closed && !turn && last && !['completed', 'early'].includes(endOf(last)) && !last.continued_by && last
   const settled = useSettled([running?.turn_id, again?.turn_id, closed, closing].join(), { at })
   const asking = running && sure === turn.turn_id && !closing
   if (!may('work')) return html`<p class="tools"><span class="views">${children}</span></p>`
   const slot = (name, usable, run, kind = '') => html`<button type="button" class=${'slot ' + kind} data-empty=${!usable || undefined} disabled=${!usable || !settled || run.busy} onClick=${run.press}>${name}</button>`
-  const asks = ({ busy, act }, method, what) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id })) })
+  const asks = ({ busy, act }, method, what, more) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id, ...more })) })
   return html`<p class="tools" ref=${at}>
     ${slot('Close', !closed && !closing && !asking, { press: () => running ? setSure(turn.turn_id) : close(id) })}
-    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running), 'danger')}
+    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running, { reason: 'in the console' }), 'danger')}
     ${slot('Retry', again, asks(retry, 'turn/retry', again))}
     <span class="views">${children}</span></p>
     ${asking && html`<${Sure} id=${id} done=${() => setSure(null)} />`}

@@ -324,6 +324,9 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 			text += ": " + note
 		}
 		r.wrapped(s.Failed, "⊘", screen.Style{}, text)
+		if newest {
+			r.add(s.Dim, "r tries it again")
+		}
 	}
 }
 

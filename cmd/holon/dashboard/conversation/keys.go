@@ -45,7 +45,7 @@ var allKeys = []screen.Key{
 	{Name: "Space", Does: "unfold or fold it, else the last one"},
 	{Name: "c", Does: "list the threads below"},
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
-	{Name: "r", Does: "retry a turn that failed or was interrupted, after a confirmation"},
+	{Name: "r", Does: "retry a turn that did not complete, after a confirmation"},
 	{Name: "x", Does: "close the thread, after a confirmation …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
 	{Name: "t", Does: "give the thread a title, which its agent does not replace"},

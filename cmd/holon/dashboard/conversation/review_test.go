@@ -90,7 +90,7 @@ func TestAReviewIsOverWhenSomebodyElseGivesIt(t *testing.T) {
 	p.later(time.Second)
 	p.keys("n", "no")
 	p.reviewed("blocked", "token:phone")
-	p.shows("⊘ blocked by its review: not good")
+	p.shows("⊘ blocked by its review: not good", "r tries it again")
 	p.shows("Reviewed by token:phone: blocked.", "» no", "Esc leaves ─")
 	p.keys("<esc>", "y")
 	p.wants(screen.Copy{Text: thread})

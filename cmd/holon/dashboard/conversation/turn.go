@@ -142,7 +142,7 @@ func (t *turns) last() *turnRow {
 
 // retryable is the turn that r runs again, nil if there is none.
 func (t *turns) retryable() *turnRow {
-	if last := t.last(); last != nil && screen.Retryable(last.State) && t.active() == nil {
+	if last := t.last(); last != nil && t.active() == nil && (screen.Retryable(last.State) || last.Review != nil && last.Review.refuses()) {
 		return last
 	}
 	return nil

@@ -20,7 +20,7 @@ var allKeys = []screen.Key{
 	{Name: "a", Does: "answer its question, review its result"},
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
-	{Name: "r", Does: "retry a turn that failed or was interrupted"},
+	{Name: "r", Does: "retry a turn that failed, was blocked or interrupted"},
 	{Name: "R  D", Does: "retry all turns that ended with a restart, dismiss them"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},

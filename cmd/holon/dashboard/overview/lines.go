@@ -227,7 +227,7 @@ func (l *list) nothing() []entry {
 	case l.threads == nil:
 		return nil
 	case l.filter != "":
-		return []entry{{says: "Esc shows all: no thread matches “" + screen.OneLine(l.filter) + "”."}}
+		return []entry{{says: "No thread matches “" + screen.OneLine(l.filter) + "”: Esc shows all."}}
 	}
 	return []entry{{says: "No open threads. n starts one."}}
 }

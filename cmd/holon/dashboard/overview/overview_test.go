@@ -302,7 +302,7 @@ func TestFilterAndSelectionFollowTheThread(t *testing.T) {
 		t.Errorf("without a filter %s is selected, want %s:\n%s", m.Selected(), selected, got)
 	}
 	press(m, noon, "/", "n", "o", "t", "h", "e", "r", "e")
-	if got := text(m, noon, 100, 24); !strings.Contains(got, "Esc shows all: no thread matches") {
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "No thread matches “") {
 		t.Errorf("an empty list says\n%s", got)
 	}
 	press(m, noon, "esc", "c")
