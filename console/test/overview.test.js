@@ -190,7 +190,7 @@ test('rows in sight are read again with the counts, and say what the server says
   await readSight(['thread_0'])
   await drawn()
   assert.deepEqual([page.asked.at(-1).thread_ids, page.asked.at(-1).counts], [['thread_0'], true])
-  assert.match(page.root.textContent, /its newest line.*main\+3 −1/)
+  assert.match(page.root.textContent, /its newest line.*mainthis thread \+3 −1/)
   assert.doesNotMatch(page.root.textContent, /nor this|\+70/)
   page.leave()
 })

@@ -146,14 +146,15 @@ function Output({ item }) {
 }
 
 function Permission({ item, c }) {
-  const outcome = outcomeOf(item, c)
-  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'pending' ? '?' : item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
-    ${c.subject?.command && html`<pre class="command" tabindex="0">${literal(c.subject.command)}</pre>`}
+  // While it waits the panel with its answers shows all of it.
+  if (item.status === 'pending') return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> The agent asks: it waits for an answer below</p>`
+  const outcome = outcomeOf(item, c), command = c.subject?.command
+  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
+    ${command && !phraseOf(c).endsWith(literal(command)) && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
     ${c.answer !== undefined && html`<pre tabindex="0">${clean(valueText(c.answer))}</pre>`}`
 }
 
 function outcomeOf(item, c) {
-  if (item.status === 'pending') return 'waits for an answer'
   const option = c.options?.find(o => o.option_id === c.outcome?.option_id)
   const by = c.resolved_by && c.resolved_by !== 'client' ? ` by ${clean(c.resolved_by)}` : ''
   if (option) return `→ ${oneLine(option.name)}${by}`
