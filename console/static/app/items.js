@@ -147,7 +147,7 @@ function Output({ item }) {
 
 function Permission({ item, c }) {
   // While it waits the panel with its answers shows all of it.
-  if (item.status === 'pending') return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> The agent asks: it waits for an answer below</p>`
+  if (item.status === 'pending') return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> The agent asks: see below</p>`
   const outcome = outcomeOf(item, c), command = c.subject?.command
   return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
     ${command && !phraseOf(c).endsWith(literal(command)) && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
