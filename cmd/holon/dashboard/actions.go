@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -285,6 +286,9 @@ const pendingTime = 2 * time.Second
 // the dashboard ended.
 func (p *program) sendPending() {
 	actions := append(p.overview.Pending(), pending(p.page)...)
+	if left := overview.Left(p.overview); left != nil && p.offline.IsZero() {
+		actions = append(actions, left)
+	}
 	if len(actions) == 0 || p.client == nil {
 		return
 	}

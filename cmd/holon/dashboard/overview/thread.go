@@ -44,7 +44,8 @@ type Summary struct {
 	Spent        *Spent     `json:"spent"`
 	Changed      Lines      `json:"changed"` // by its own changes of files
 	Interrupted  bool       `json:"interrupted"`
-	Review       string     `json:"review"` // blocked or rejected: the review has refused its end
+	Reason       string     `json:"reason"`      // why it was interrupted
+	Review       string     `json:"review"`      // blocked or rejected: the review has refused its end
 	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
@@ -124,7 +125,7 @@ func (g *GitStatus) uncommitted() string {
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.StopReason, &s.Review}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.StopReason, &s.Reason, &s.Review}
 	if s.Git != nil {
 		texts = append(texts, &s.Git.Branch)
 	}
