@@ -215,7 +215,7 @@ func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 	begins = begins[:min(7, len(begins))] // the page has less room for it
 	term.Keys("Enter")
 	term.Await(fmt.Sprintf("the page of %s, which begins with %q", title, string(begins)), func(screen string) bool {
-		return strings.HasPrefix(screen, string(begins)) && strings.Contains(screen, "─ Enter ") && !strings.Contains(firstLine(screen), "reading")
+		return strings.HasPrefix(screen, string(begins)) && (strings.Contains(screen, "─ Enter ") || strings.Contains(screen, "─ A text ")) && !strings.Contains(firstLine(screen), "reading")
 	})
 }
 

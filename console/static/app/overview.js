@@ -120,7 +120,7 @@ function Card({ t }) {
   const closing = isClosing(t.thread_id)
   return html`<li class="card" data-thread=${t.thread_id} data-state=${looks(s)} data-unseen=${unseen(t) || undefined}>
     <a class="whole" href=${to('thread', t.thread_id)}>
-      <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
+      <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}${unseen(t) && html`<span class="new" title="Something is new since you opened it last"><span aria-hidden="true"> •</span><span class="aside"> new</span></span>`}</span>
     </a>
     <span class="meta"><${Stands} state=${looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
     <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s), 160)}</span>

@@ -46,9 +46,9 @@ var allKeys = []screen.Key{
 	{Name: "!  ⊘", Does: "failed, blocked or rejected by its review"},
 	{Name: "■", Does: "interrupted or stopped early"},
 	{Name: "-", Does: "closed"},
-	{Name: "!!", Does: "another thread writes in the same directory"},
-	{Name: "+3 −1", Does: "lines that the thread itself has changed; below the"},
-	{Does: "list “uncommitted” is what anybody has, in its directory"},
+	{Name: "!!", Does: "another thread works in the same directory"},
+	{Name: "+3 −1", Does: "lines that the thread itself has changed"},
+	{Name: "(+3 −1)", Does: "what is not committed in its directory, by anybody"},
 }
 
 // key takes a key. What is open gets it first.

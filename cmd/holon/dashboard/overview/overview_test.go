@@ -614,7 +614,7 @@ func TestHelpScrollsOnASmallScreen(t *testing.T) {
 		press(m, noon, " ", "j")
 		m.Lines(noon, 40, 10)
 	}
-	if got := text(m, noon, 40, 10); !strings.Contains(got, "another thread writes") {
+	if got := text(m, noon, 40, 10); !strings.Contains(got, "what is not committed") {
 		t.Errorf("the end of the help is\n%s", got)
 	}
 	press(m, noon, "q")

@@ -89,7 +89,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	lines := []string{styles.Strong.Paint(screen.Fit(t.status(now)+": "+text, width))}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
-		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” writes here too: "
+		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” works here too: "
 		lines = append(lines, styles.Waiting.Paint(screen.Fit(crowd+screen.FitLeft(at, width-screen.Width(crowd)), width)))
 	} else if at != "" {
 		lines = append(lines, screen.FitLeft(at, width))
