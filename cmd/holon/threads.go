@@ -22,12 +22,15 @@ accepts; --long shows whole ids. STATUS says since when a thread is
   waiting   for a person: holon respond shows the questions, holon review the results
   working   or about to start what is queued
   failed    its last turn has failed
+  blocked   the review of its last turn has refused the result; rejected: without more work
   idle      it has nothing to do
   closed    it can only be read
 
-TITLE is the beginning of the first prompt if a thread has none. BRANCH, with the lines
-added and removed since its last commit, is read in the background, so it may be
-missing the first time. -o json prints all that is known.`,
+TITLE is the beginning of the first prompt if a thread has none. BRANCH is that of the
+thread's directory, with what is not committed there, by whomever: lines added and
+removed, and new files. It is as it was when somebody last looked, and is then read
+again, so it may be missing the first time. -o json prints all that is known, also what
+the thread itself has changed.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			filter, err := threadsIn(state)
