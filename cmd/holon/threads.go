@@ -74,6 +74,8 @@ func threadsIn(state string) (map[string]any, error) {
 		"waiting": turns.ListNeedsYou, "working": turns.ListWorking, "failed": turns.ListFailed, "idle": turns.ListDone,
 	}[state]
 	switch {
+	case state == string(turns.Blocked), state == string(turns.Rejected):
+		return nil, usagef("--state: what a review has %s is among the failed ones: --state failed", state)
 	case status != "":
 		return map[string]any{"status": []turns.ListStatus{status}}, nil
 	case state != "" && !slices.Contains(threadStates, state):
