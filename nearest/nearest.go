@@ -15,8 +15,9 @@ const (
 )
 
 // Of returns the candidate that a word may have meant: the only one that begins with it,
-// or else the first of those with the fewest typing errors (a letter too many, too few,
-// changed, or two in the wrong order), which are at most a third of its letters. "" = none.
+// or else one of those with the fewest typing errors (a letter too many, too few, changed,
+// or two in the wrong order), which are at most a third of its letters: the first that has
+// the letters of the word, or else the first. "" = none.
 // The case of letters does not matter.
 func Of(word string, candidates []string) string {
 	word = strings.ToLower(word)
@@ -32,7 +33,8 @@ func Of(word string, candidates []string) string {
 		if len(candidate) > maxLength {
 			continue
 		}
-		if n := errorsIn(word, strings.ToLower(candidate)); n < fewest {
+		n := errorsIn(word, strings.ToLower(candidate))
+		if n < fewest || n == fewest && best != "" && !sameLetters(best, word) && sameLetters(candidate, word) {
 			best, fewest = candidate, n
 		}
 	}
@@ -58,7 +60,13 @@ func NoneOf[T ~string](word T, known []T) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("%.64q is not %s", string(word), names[0])
 	}
-	return fmt.Sprintf("%.64q is none of %s", string(word), strings.Join(names, ", ")) + Hint(string(word), names)
+	return fmt.Sprintf("%.64q is not one of %s", string(word), strings.Join(names, ", ")) + Hint(string(word), names)
+}
+
+// sameLetters reports whether two words differ in the order of their letters only.
+func sameLetters(a, b string) bool {
+	letters := func(word string) []byte { l := []byte(strings.ToLower(word)); slices.Sort(l); return l }
+	return slices.Equal(letters(a), letters(b))
 }
 
 // errorsIn is how many typing errors lead from one text to the other, in bytes: the

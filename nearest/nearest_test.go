@@ -20,13 +20,16 @@ func TestTheNearestWordIsMeant(t *testing.T) {
 			t.Errorf("%q is %q, want %q", word, got, want)
 		}
 	}
+	if got := Of("modle", []string{"mode", "model"}); got != "model" {
+		t.Errorf("of two that are one error away, the one with the same letters is meant: %q", got)
+	}
 	if got := Hint("agnet", words); got != "; did you mean agent?" {
 		t.Error(got)
 	}
 	if got := NoneOf("sumary", []string{"summary"}); got != `"sumary" is not summary` {
 		t.Error(got)
 	}
-	if got := NoneOf("runing", []string{"running", "paused"}); got != `"runing" is none of running, paused; did you mean running?` {
+	if got := NoneOf("runing", []string{"running", "paused"}); got != `"runing" is not one of running, paused; did you mean running?` {
 		t.Error(got)
 	}
 	if got := Hint("xyz", words) + Hint("xyz", nil); got != "" {

@@ -76,6 +76,9 @@ type Config struct {
 	// without asking, such as "changes files without asking"; "" = it asks before it acts.
 	// For other modes that is guessed from their words.
 	Unasked map[string]string
+	// AskedBy is what to do so that the agent asks, for the warning that it does not; "" =
+	// choose another mode.
+	AskedBy string
 
 	// MCPServers are given to every session. Names that begin with "holon_" are
 	// those of the server's own tools, see Tools.

@@ -59,6 +59,11 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	for _, note := range o.notes {
 		ops = append(ops, notice("warning", note, nil))
 	}
+	if p.SessionID == "" && len(p.Config) == 0 { // before it does the first thing unasked
+		if warning := a.Info().Warning; warning != "" {
+			ops = append(ops, notice("warning", "Nobody is asked first: "+warning+".", nil))
+		}
+	}
 	if o.lost != "" {
 		text := "The agent has lost the session it had (" + o.lost + ") and continues in a new one."
 		if a.cfg.Handover {

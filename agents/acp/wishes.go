@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,7 +193,7 @@ func opensIn(c *Config, begun choice) (mode, warning string) {
 		if is.Name != "" && is.Name != is.ID {
 			name += " (" + is.Name + ")"
 		}
-		warning = fmt.Sprintf("sessions open in the mode %s, in which the agent %s, although permissions = \"ask\"; choose another one with the key mode", name, does)
+		warning = fmt.Sprintf("sessions open in the mode %s, in which the agent %s. To be asked, %s", name, does, cmp.Or(c.AskedBy, "choose another one with the key mode"))
 	}
 	return is.ID, warning
 }

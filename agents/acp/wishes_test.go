@@ -228,7 +228,14 @@ func TestTheModeInWhichSessionsOpenIsShown(t *testing.T) {
 			t.Errorf("%+v, before the start: %+v", c, info)
 		}
 		th := r.thread("t")
-		th.run("say x")
+		// The person learns it before the agent does the first thing.
+		sink, _ := th.prompt(t.Context(), "say x")
+		if told := notices(sink); (len(told) == 1) != c.warns || c.warns && !strings.Contains(told[0], "Nobody is asked first: sessions open in the mode "+c.opens) {
+			t.Errorf("%+v: notices %q", c, told)
+		}
+		if sink, _ := th.prompt(t.Context(), "say y"); len(notices(sink)) != 0 {
+			t.Errorf("%+v: again: %q", c, notices(sink))
+		}
 		th.configured(map[string]string{"mode": `"code"`}) // of this thread alone
 		info := r.Info()
 		if info.Mode != c.opens || (info.Warning != "") != c.warns || c.warns && !strings.Contains(info.Warning, c.opens) {
@@ -243,7 +250,7 @@ func TestWhatIsKnownOfAModeIsNotGuessed(t *testing.T) {
 		choice
 		warns string // "" = not
 	}{
-		{choice{"build", "build"}, "mode build, in which the agent runs commands without asking, although"},
+		{choice{"build", "build"}, "mode build, in which the agent runs commands without asking. To be asked, choose another one with the key mode"},
 		{choice{"auto", "Auto"}, ""},
 		{choice{"yolo", "YOLO"}, "mode yolo (YOLO), in which the agent may decide by itself what it does (a guess"},
 		{choice{"careful", ""}, ""},

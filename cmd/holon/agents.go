@@ -44,10 +44,11 @@ func newAgentsCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agents [NAME]",
 		Short: "List the agents of the server, or show one",
-		Long: `Lists the agents that threads can have, the default one first: what each is, can
-do and is doing, and how much memory its processes use, with all that they have
-started (PSS: shared memory is divided among them). What an agent can do, and the mode in which its sessions open, is
-known only after it was started once. "holon doctor" starts each agent once.
+		Long: `Lists the agents that threads can have, the default one first: what each is, can do
+and is doing, and how much memory its processes use, with all that they have started
+(PSS: shared memory is divided among them). What an agent can do, and the mode in
+which its sessions open, is known only after it was started once. "holon doctor"
+starts each agent once.
 
   holon agents
   holon agents opencode          its modes and models too

@@ -125,7 +125,7 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 	}
 	echo := threadOf(t, s.want("run", "--agent=echo", "-o", "json", "hello"))
 	for _, c := range []struct{ thread, set, want string }{
-		{thread, "mode=" + other + "x", "config.mode: \"" + other + "x\" is none of"}, {thread, "mode=" + other + "x", "did you mean " + other + "?"},
+		{thread, "mode=" + other + "x", "config.mode: \"" + other + "x\" is not one of"}, {thread, "mode=" + other + "x", "did you mean " + other + "?"},
 		{thread, "mdoe=x", "config.mdoe: the agent has no setting of this name; did you mean mode?"},
 		{thread, "cdw=/", "config.cdw: the agent has no setting of this name; did you mean cwd?"},
 		{echo, "cdw=/", `the agent echo has no settings, and so no "cdw"; did you mean cwd?`},

@@ -25,6 +25,7 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		{[]string{"inbox", "sned", "x", "y"}, `there is no command "inbox sned"; did you mean send?`},
 		{[]string{"attach", "x", "--after", "LOG:1"}, `--after "LOG:1": give a seq such as 41`},
 		{[]string{"help", "bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+		{[]string{"threads", "--state=runing"}, `--state: "runing" is not one of waiting, working, failed, idle, closed, running, paused, closing; did you mean running?`},
 		{[]string{"help", "token", "revok"}, "did you mean revoke?\nTry: holon token --help\n"},
 	} {
 		p.fails(exitUsage, "", c.args, c.want)
@@ -39,11 +40,10 @@ func TestErrorsOfTheServerNameFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"threads", "--state=runing"}, `--state: "runing" is none of running, paused, closing, closed; did you mean running? [invalid_params]`},
 		{[]string{"run", "--max-attempts=1000", "x"}, "--max-attempts: must be between 1 and 100 [invalid_params]"},
-		{[]string{"run", "--on-busy=waits", "x"}, `--on-busy: "waits" is none of queue, reject, interrupt, steer [invalid_params]`},
+		{[]string{"run", "--on-busy=waits", "x"}, `--on-busy: "waits" is not one of queue, reject, interrupt, steer [invalid_params]`},
 		{[]string{"watch", "--method=foo"}, `--method: "foo" is neither a notification nor a kind such as item/* [invalid_params]`},
-		{[]string{"inbox", "policy", "one", "--wake=sometimes"}, `--wake: "sometimes" is none of idle, none [invalid_params]`},
+		{[]string{"inbox", "policy", "one", "--wake=sometimes"}, `--wake: "sometimes" is not one of idle, none [invalid_params]`},
 		{[]string{"detach", turnIDs.FindString(s.want("turns", "--long"))}, "turn_id: is no child turn: nothing waits for it [invalid_params]"},
 	} {
 		if r := s.holon(c.args...); r.code != exitFailed || r.err != "holon: "+c.want+"\n" {

@@ -26,7 +26,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"run", "-v"}, exitUsage, "there is no flag -v in holon run"},
 		{[]string{}, exitOK, ""},
 		{[]string{"config"}, exitOK, "no configuration file"},
-		{[]string{"config", "--auth=maybe"}, exitUsage, "auth (--auth)"},
+		{[]string{"config", "--auth=maybe"}, exitUsage, "--auth: \"maybe\""},
 		{[]string{"config", "--config", badFile}, exitUsage, "bad.toml:1): unknown key; did you mean listen?"},
 		{[]string{"status", "--config", badFile}, exitUsage, "unknown key"},
 		{[]string{"bogus"}, exitUsage, "Try: holon --help"},
@@ -63,10 +63,10 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"connect", "--no-start"}, exitFailed, "holon serve"},
 		{[]string{"conformance", nowhere}, exitFailed, "no server at"},
 		{[]string{"conformance", "--list"}, exitOK, ""},
-		{[]string{"serve", "--max-queue=0"}, exitUsage, "max_queue (--max-queue)"},
+		{[]string{"serve", "--max-queue=0"}, exitUsage, "--max-queue: give"},
 		{[]string{"serve", "--listen=0.0.0.0:0"}, exitUsage, "use --auth token"},
 		{[]string{"serve", "--agent=nobody"}, exitUsage, "there is no agent"},
-		{[]string{"schema", "xsd"}, exitUsage, "is none of"},
+		{[]string{"schema", "xsd"}, exitUsage, "is not one of"},
 	}
 	for _, tc := range cases {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {

@@ -18,7 +18,8 @@ func newCloseCommand(g *globals) *cobra.Command {
 		Long: `Closes a thread: its active turn is interrupted, queued turns do not start, and its
 child threads are closed too. Nothing is deleted. Without THREAD it closes the only
 open thread; if there are several, you choose one. On a terminal it says what the
-thread is doing, and asks before it closes it.
+thread is doing, and asks before it closes it. Elsewhere nobody is asked: the thread
+that is named is closed, and without a name only with --yes.
 
   holon close "fix the tests"
   holon close 8c1d04fe --yes --reason "done"`,
@@ -33,7 +34,7 @@ thread is doing, and asks before it closes it.
 			defer k.end()
 			var s subject
 			if len(args) == 0 {
-				s, err = k.onlyThread("close")
+				s, err = k.onlyThread("close", flags.yes)
 			} else {
 				s, err = k.subjectThread(c.finder().ender(), args[0])
 			}

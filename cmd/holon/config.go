@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func newConfigCommand(g *globals) *cobra.Command {
@@ -14,9 +15,9 @@ func newConfigCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print every setting and where its value comes from",
-		Long: `Prints the settings that "holon serve" with the same flags would use: defaults,
-then the file, then HOLON_* variables, then flags. The exit code is 2 if a
-server would refuse them. Values of agents' environments and secrets of sources are not printed.`,
+		Long: `Prints the settings that "holon serve" with the same flags would use: defaults, then
+the file, then HOLON_* variables, then flags. The exit code is 2 if a server would
+refuse them. Values of agents' environments and secrets of sources are not printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if markdown {
@@ -75,6 +76,9 @@ func printConfig(con *console, loaded *config.Loaded, format string) error {
 	}
 	if loaded.File == "" {
 		fmt.Fprintln(con.err, "no configuration file was read")
+	}
+	if record, err := client.ReadServerFile(loaded.Data); err == nil && record.Process.Alive() {
+		fmt.Fprintln(con.err, "the server that runs has the settings of its start: restart it for other ones")
 	}
 	return nil
 }

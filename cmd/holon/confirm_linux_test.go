@@ -111,7 +111,7 @@ func TestAThreadWithoutATitleIsKnownByItsFirstPrompt(t *testing.T) {
 		p.enter("n")
 		p.exit()
 	}
-	if r := s.holon("close", "say hello", "-y"); r.code != exitUsage || !strings.Contains(r.err, `"say hello" is not a title that a client gave`) {
+	if r := s.holon("close", "say hello", "-y"); r.code != exitUsage || !strings.Contains(r.err, `"say hello" is a prompt or what an agent chose`) {
 		t.Errorf("as a name: %+v", r)
 	}
 	contains(t, s.holon("close").err, "two     say hello            idle ", "one     /ask Delete 日本語?  waiting ")

@@ -26,15 +26,16 @@ func newDoctorCommand(g *globals) *cobra.Command {
 		Long: `Asks the server that the other commands would use, with the same token and
 certificates, and says which it is. If it is another one than that of the data
 directory (--url, HOLON_URL), only its answers are checked. Otherwise: settings,
-integrity and density of the log, permissions and free space, also while the
-server runs, and which variables its agents do not get (names only). Each agent that is configured, or named with
---agent, is started once, separately from the server's, and problems are
-reported: not installed, not logged in, Node.js too old. Each bridge is looked at:
-its secrets, what waits, was given up or is held, and whether its target can be
-reached; a connection is made and nothing is sent. With --refold every
-thread whose log is complete is rebuilt from its events and compared with the
+integrity and density of the log, permissions and free space, also while the server
+runs, and which variables its agents do not get (names only). Each agent that is
+configured, or named with --agent, is started once, separately from the server's,
+and problems are reported: not installed, not logged in, Node.js too old. Each
+bridge is looked at: its secrets, what waits, was given up or is held, and whether
+its target can be reached; a connection is made and nothing is sent. With --refold
+every thread whose log is complete is rebuilt from its events and compared with the
 stored rows. Problems are printed first, then a line for each area in which all is
-fine; --all prints every check, in its order. The exit code is 1 if anything is wrong, 0 with warnings.
+fine; --all prints every check, in its order. The exit code is 1 if anything is
+wrong, 0 with warnings.
 
   holon doctor
   holon doctor --agent opencode

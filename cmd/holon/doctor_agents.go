@@ -118,6 +118,9 @@ func examineAgent(ctx context.Context, name string, agent config.Agent, patience
 	f := sqlite.Finding{Name: "agent " + name, Level: sqlite.Error}
 	if err := errors.Join(config.CheckName(name), agent.Check(), agent.Missing()); err != nil {
 		f.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
+		if len(agent.Command) > 0 { // the name of the check is before it
+			f.Text = strings.TrimPrefix(f.Text, agent.Command[0]+" is ")
+		}
 		return f
 	}
 	switch agent.Kind {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/persist/sqlite"
 )
@@ -21,8 +22,8 @@ var doctorAreas = []doctorArea{
 	{"log", []string{
 		"journal_mode", "user_version", "integrity", "log", "rows", "tries", "markers", "fence", "ends", "inboxes", "inbox items", "cursors", "synchronous",
 	}, withText("log", "")},
-	{"data", []string{"permissions", "free space", "writable"}, withText("free space", "free: ")},
-	{"machine", []string{"environment", "path", "peers"}, withText("", "")},
+	{"data", []string{"permissions", "free space", "writable"}, listed("free space", "free: ")},
+	{"machine", []string{"environment", "path", "peers"}, listed("", "")},
 	{"agents", []string{"agent "}, byName},
 	{"bridges", []string{"bridge "}, byName},
 }
@@ -35,6 +36,22 @@ func withText(of, word string) func([]sqlite.Finding) string {
 			text += "; " + word + checks[i].Text
 		}
 		return text
+	}
+}
+
+// listed lists the checks, and has the text of one of them, after a word.
+func listed(of, word string) func([]sqlite.Finding) string {
+	return func(checks []sqlite.Finding) string {
+		var names []string
+		text := ""
+		for _, f := range checks {
+			if f.Name == of {
+				text = "; " + word + f.Text
+			} else {
+				names = append(names, f.Name)
+			}
+		}
+		return strings.Join(names, ", ") + text
 	}
 }
 
@@ -88,8 +105,15 @@ func (r *doctorReport) print(con *console, all bool) error {
 	return r.printDifferences(con)
 }
 
+// findingIndent is where the text of a finding begins.
+const findingIndent = 24
+
 func printFinding(con *console, f sqlite.Finding) error {
-	_, err := fmt.Fprintf(con.out, "%-8s %-14s %s\n", f.Level, f.Name, timeline.Clean(f.Text))
+	text := timeline.Clean(f.Text)
+	if con.isTerminal(con.out) {
+		text = strings.Join(screen.Wrap(text, max(con.columns()-findingIndent, findingIndent)), "\n"+strings.Repeat(" ", findingIndent))
+	}
+	_, err := fmt.Fprintf(con.out, "%-8s %-14s %s\n", f.Level, f.Name, text)
 	return err
 }
 

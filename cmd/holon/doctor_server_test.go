@@ -37,7 +37,7 @@ func TestDoctorAsksTheServerThatOtherCommandsUse(t *testing.T) {
 		}
 	}
 	p.doctorSays(exitFailed, []string{"--url", s.url}, "error    server         the certificate of "+s.url+" is not trusted", "or its own if it has signed itself, from there by a way that you trust, and name it: --ca FILE")
-	p.doctorSays(exitFailed, []string{"--url", s.url, "--ca", s.ca}, "error    server         ", "Keep its token with: holon login "+s.url+". It is in the file token")
+	p.doctorSays(exitFailed, []string{"--url", s.url, "--ca", s.ca}, "error    server         ", "which you keep with: holon login "+s.url)
 	p.doctorSays(exitFailed, []string{"--url", s.url, "--ca", s.ca, "--token-file", secretFile(t, "wrong-0123456789-0123456789")}, "(--token-file) is not valid there.")
 	p.doctorSays(exitFailed, []string{"--url", "http://127.0.0.1:1"}, "error    server         no server at http://127.0.0.1:1 (--url)")
 
@@ -79,7 +79,7 @@ func TestDoctorPrintsProblemsFirst(t *testing.T) {
 	p := newUser(t)
 	out := p.doctorSays(exitFailed, []string{"--data", s.data})
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	want := []string{"error    permissions    ", "ok       server         ", "ok       machine        ", "ok       log            13 checks; 0 events, seq 1 to 0", "ok       data           2 checks; free: "}
+	want := []string{"error    permissions    ", "ok       server         ", "ok       machine        ", "ok       log            13 checks; 0 events, seq 1 to 0", "ok       data           writable; free: "}
 	for i, line := range lines {
 		if i >= len(want) || !strings.HasPrefix(line, want[i]) {
 			t.Fatalf("line %d is not as it should be:\n%s", i+1, out)

@@ -131,7 +131,7 @@ func TestWhatAnAgentChoseEndsNothing(t *testing.T) {
 	if got := s.want("threads"); strings.Contains(got, "closed") || strings.Count(got, "working") != 3 {
 		t.Errorf("threads:\n%s", got)
 	}
-	contains(t, s.holon("close", "chosen t").err, `"chosen t" is not a title that a client gave`, "chosen title", "Name one by its ending")
+	contains(t, s.holon("close", "chosen t").err, `"chosen t" is a prompt or what an agent chose`, "chosen title", "Name one by its ending")
 	// What people gave stands for it, also below another thread once it was given later.
 	s.want("rename", "chosen title", "the child")
 	contains(t, s.want("close", "the ch", "--yes"), "the child")

@@ -28,11 +28,19 @@ func explainFlag(cmd *cobra.Command, args []string, err error) error {
 	case isInvalid:
 		return usagef("--%s: %s", invalid.GetFlag().Name, wrongValue(invalid))
 	case isEmpty:
-		return usagef("--%s needs a value: %s", empty.GetFlag().Name, empty.GetFlag().Usage)
+		return usagef("--%s needs a value: %s", empty.GetFlag().Name, firstPart(empty.GetFlag().Usage))
 	case isSyntax:
 		return usagef("%q is no flag", timeline.OneLine(syntax.GetSpecifiedFlag()))
 	}
 	return err
+}
+
+// firstPart is what the help of a flag says first.
+func firstPart(usage string) string {
+	if end := strings.IndexAny(usage, ":;("); end >= 0 {
+		usage = usage[:end]
+	}
+	return strings.TrimSpace(usage)
 }
 
 // inFlags is the text of an error. What the server says of a member of a request is said of

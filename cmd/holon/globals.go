@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -141,7 +142,11 @@ func (g *globals) complain(err error) {
 
 // complaint is what a person reads of an error.
 func complaint(g *globals, err error) string {
-	text := "holon: " + timeline.Clean(redact(g.server, inFlags(g.running, err)))
+	text := inFlags(g.running, err)
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Reason == string(admission.ReasonTokenMissing) {
+		text = strings.Replace(text, refused.Message, "this server wants a token", 1) // what it says is for other programs
+	}
+	text = "holon: " + timeline.Clean(redact(g.server, text))
 	if hint := g.hint(err); hint != "" {
 		text += "\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
 	}

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
 
 // The help changes on purpose only (-update writes it), and holon alone prints it where
 // it cannot open the dashboard: nothing here is a terminal.
@@ -26,4 +31,21 @@ func TestTheVersionIsPrintedInThreeWays(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A text of the help is read in 80 columns, more or less: an example may be longer.
+func TestTextsOfTheHelpAreOfOneWidth(t *testing.T) {
+	const most = 89
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for line := range strings.SplitSeq(cmd.Long, "\n") {
+			if width := len([]rune(line)); width > most && !strings.HasPrefix(line, " ") {
+				t.Errorf("%s: %d columns: %q", cmd.CommandPath(), width, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRootCommand(&globals{}))
 }

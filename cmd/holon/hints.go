@@ -47,6 +47,12 @@ func (g *globals) hint(err error) string {
 	if refused.HTTPStatus >= 300 && refused.HTTPStatus < 400 {
 		return "Redirects are not followed: give the address to which this one leads."
 	}
+	if g.running != nil && g.running.Name() != "call" && client.IsUnknown(err) {
+		return "The server is older than this command. Restart it with this program: holon stop, then holon serve."
+	}
+	if strings.HasPrefix(refused.Kind, "http_") {
+		return g.endpoint().URL + " is another program than Holon, or a proxy that does not reach it. holon serve --listen 127.0.0.1:0 starts a server on a free port; --url names another one."
+	}
 	switch refused.Kind {
 	case "conflict":
 		return hintOfConflict(refused.Reason)

@@ -121,7 +121,7 @@ func (g *globals) hintOfToken() string {
 	case client.FromData:
 		return "The token of the data directory is not that of this server. Name its own data directory with --data DIR, or keep its token with: " + login
 	}
-	hint := "Keep its token with: " + login + "\nIt is in the file token of the server's data directory; on the server's machine --data DIR is enough."
+	hint := "If it is yours, name its data directory: --data DIR. Else its owner gives you a token (holon token create NAME), which you keep with: " + login
 	if g.env("HOLON_TOKEN") != "" && g.url != "" {
 		hint += "\nHOLON_TOKEN was not sent: it is for " + cmp.Or(g.env("HOLON_URL"), "HOLON_URL") + "."
 	}

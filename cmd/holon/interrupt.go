@@ -52,7 +52,8 @@ func newInterruptCommand(g *globals) *cobra.Command {
 		Short: "Stop a turn; its thread can run further turns",
 		Long: `Stops a turn: the active one of THREAD, or TURN, which may be queued. Without either
 it stops the only active turn; if there are several, you choose one. On a terminal it
-says what the turn is doing, and asks before it stops it.
+says what the turn is doing, and asks before it stops it. Elsewhere nobody is asked:
+the turn that is named is stopped, and without a name only with --yes.
 
   holon interrupt
   holon interrupt "fix the tests"
@@ -68,7 +69,7 @@ says what the turn is doing, and asks before it stops it.
 			defer k.end()
 			var s subject
 			if len(args) == 0 {
-				s, err = k.onlyTurn("interrupt")
+				s, err = k.onlyTurn("interrupt", flags.yes)
 			} else {
 				s, err = k.subjectTurn(c.finder().ender(), args[0])
 			}

@@ -27,7 +27,11 @@ func newItemsCommand(g *globals) *cobra.Command {
 			if superseded {
 				filter["include_superseded"] = true
 			}
-			return itemListing.print(g, cmd, filter, limit)
+			err := itemListing.print(g, cmd, filter, limit)
+			if len(args) > 0 && g.hint(err) == "holon threads lists the threads." {
+				err = &hintedError{err, "holon threads lists the threads; holon respond ITEM shows a question."}
+			}
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "only those of this thread")

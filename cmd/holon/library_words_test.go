@@ -124,7 +124,7 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "file", args: []string{"backup", filepath.Join(noLog, "none", "x")}, says: []string{"there is no directory " + filepath.Join(noLog, "none")}},
 		{door: "file", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:0", "--tls-cert", file("cert.pem", "x"), "--tls-key", file("key.pem", "x")}, says: []string{"cert.pem (--tls-cert) has no certificate in the form of PEM"}},
 		{door: "number", args: []string{"export", "--after=99999999"}, says: []string{"--after 99999999: the log ends at "}},
-		{door: "number", args: []string{"serve", "--max-queue=0"}, says: []string{"max_queue (--max-queue): give a number from 1 to ", ", not 0"}},
+		{door: "number", args: []string{"serve", "--max-queue=0"}, says: []string{"--max-queue: give a number from 1 to ", ", not 0"}},
 		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:99999"}, says: []string{"listen on 127.0.0.1:99999: invalid port"}},
 		{door: "word", args: []string{"doctor", "--agent=claud", "--skip-bridges"}, out: true, says: []string{`error    agent claud`, `there is no agent "claud"`, "did you mean claude?"}},
 		{door: "word", args: []string{"run", "--agent=claud", "x"}, says: []string{`there is no agent "claud"`, "holon serve --agent claude adds this one"}},

@@ -173,12 +173,6 @@ func each(names []string, find func(string) (string, error)) (ids []string, err 
 	return ids, nil
 }
 
-// question is the id of the open question that a person names.
-func (f finder) question(name string) (string, error) {
-	found, err := f.find(name, &questionNames)
-	return found.id, err
-}
-
 // filter finds the thread and the turn that the filter of a list names.
 func (f finder) filter(params map[string]any) error {
 	for param, find := range map[string]func(string) (string, error){"thread_id": f.thread, "turn_id": f.turn} {
@@ -193,13 +187,23 @@ func (f finder) filter(params map[string]any) error {
 	return nil
 }
 
-// threadToRun is the id of the thread for a new turn. One that does not exist is made.
-func (f finder) threadToRun(name string) (string, error) {
+// threadToRun is the id of the thread for a new turn. One that does not exist is made, if the
+// name can be an id: that is said, because a typing error would leave work where nobody
+// looks for it.
+func (f finder) threadToRun(name string, quiet bool) (string, error) {
 	if f.exact && name == latest {
 		return "", usagef("--thread latest: with -o json, name the thread by its whole id")
 	}
-	f.whole = true
-	return orName(f.thread, name, threadNames)
+	f.whole = threads.ValidID(name)
+	id, err := f.thread(name)
+	if client.IsKind(err, threadNames.notFound) && f.whole && name != latest && !quiet && !f.exact {
+		is := f.nearby(name, []*nameKind{&threadNames})
+		if is != "" {
+			is = "; did you mean " + is + "?"
+		}
+		f.note("%s is a new thread%s", timeline.OneLine(name), is)
+	}
+	return orName(func(string) (string, error) { return id, err }, name, threadNames)
 }
 
 // find finds what a name stands for, among these kinds; "latest" is the newest of the

@@ -12,7 +12,8 @@ func newNamesTopic() *cobra.Command {
 		Use:   "names",
 		Short: "How to name a THREAD, a TURN or an ITEM",
 		Long: `Where a command takes a THREAD, a TURN or an ITEM (an open question), give what is
-easiest to type. The first rule that fits decides:
+easiest to type. An open question can be named by its thread, too. The first rule
+that fits decides:
 
   thread_01a2…    the whole id
   latest          the newest one
@@ -25,12 +26,12 @@ easiest to type. The first rule that fits decides:
 
 A name that can mean several things lists them, changes nothing, and ends with exit
 code 2. Nothing that an agent has chosen stands for a command that ends, answers or
-closes something (interrupt, close, retry, review, steer --interrupt), or gives others
-access: those take ids, and titles given by clients. The title of a thread below another
-counts for them once it is given by holon rename, as an agent may have started it.
-Where a name may be a new one (run --thread), the beginning of a title is none. With
--o json, and in holon call, a name is a whole id. An ENTRY of an inbox is its id, such
-as ent_42, or latest.`,
+closes something (interrupt, close, retry, review, steer --interrupt), or gives
+others access: those take ids, and titles given by clients. The title of a thread
+below another counts for them once it is given by holon rename, as an agent may have
+started it. Where a name may be a new one (run --thread wrok), the beginning of a
+title is none. With -o json, and in holon call, a name is a whole id. An ENTRY of an
+inbox is its id, such as ent_42, or latest.`,
 	}
 }
 

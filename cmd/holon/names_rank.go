@@ -134,7 +134,7 @@ func (f finder) nearby(name string, kinds []*nameKind) string {
 			return "" // it is only a hint
 		}
 		for _, n := range rows {
-			if words = append(words, timeline.OneLine(n.title)); !wholeID(kind.prefix, n.id) {
+			if words = append(words, timeline.OneLine(cmp.Or(n.title, n.began))); !wholeID(kind.prefix, n.id) {
 				words = append(words, n.id)
 			}
 		}
@@ -164,7 +164,7 @@ func chosenByAgents(f finder, name string, all []named) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return candidatesError(fmt.Sprintf("%s is not a title that a client gave, and this command takes no other. It may mean", inQuotes(name)), found, f.others(found))
+	return candidatesError(fmt.Sprintf("%s is a prompt or what an agent chose; this command takes ids, and titles given with holon rename or --title. It may mean", inQuotes(name)), found, f.others(found))
 }
 
 // partly are the rows whose id begins or ends with the name, its prefix aside. With made, the

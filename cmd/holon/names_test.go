@@ -201,8 +201,55 @@ func TestAQuestionIsNamedByItsEnding(t *testing.T) {
 	contains(t, r.err, "latest is "+short(item)+` "Delete it?"`, "its options are")
 	out := s.want("respond", item[len(item)-8:], "--allow")
 	contains(t, out, short(item)+": completed")
-	if r := s.holon("respond", item[len(item)-8:], "--allow"); r.code != exitFailed || !strings.Contains(r.err, "holon respond lists the open questions") {
-		t.Errorf("exit %d: %s", r.code, r.err)
+	// Whoever comes second learns that, and what was answered, by every name.
+	for _, args := range [][]string{{item, "--allow"}, {item[len(item)-8:], "--reject"}, {item[len(item)-8:]}} {
+		if r := s.holon(append([]string{"respond"}, args...)...); r.code != exitFailed || !strings.Contains(r.err, "the question has been answered already") || !strings.Contains(r.err, "\n  It was: Allow\n") {
+			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
+		}
+	}
+}
+
+func TestAQuestionIsNamedByItsThread(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "-d", "--title=the tests", "--thread=one", "/ask First?\n/ask Second?")
+	s.want("run", "-d", "--thread=two", "/ask Third?")
+	s.want("run", "--thread=three", "hello")
+	eventually(t, "both ask", func() bool { return strings.Count(s.want("respond"), "?") == 2 })
+	contains(t, s.want("respond", "the te", "--allow"), "completed (allow_once)")
+	eventually(t, "it asks again", func() bool { return strings.Contains(s.want("respond"), "Second?") })
+	r := s.holon("respond", "/ask Third?", "--allow") // the prompt: an agent's title may look like it
+	if r.code != exitUsage || !strings.Contains(r.err, "is a prompt or what an agent chose") {
+		t.Errorf("by a prompt: exit %d: %s", r.code, r.err)
+	}
+	if r := s.holon("respond", "three", "--allow"); r.code != exitFailed || !strings.Contains(r.err, `no question of "three" is open`) {
+		t.Errorf("a thread without one: exit %d: %s", r.code, r.err)
+	}
+	contains(t, s.want("respond", "two", "--reject"), "declined (reject_once)")
+	if list := s.want("respond"); strings.Contains(list, "Third?") || !strings.Contains(list, "Second?") {
+		t.Errorf("what is open:\n%s", list)
+	}
+}
+
+func TestRunSaysThatItMakesAThread(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=work2", "--title=fix it", "hello")
+	r := s.holon("run", "--thread=wrok2", "hello")
+	if r.code != exitOK || !strings.Contains(r.err, "wrok2 is a new thread; did you mean work2?\n") {
+		t.Errorf("%+v", r)
+	}
+	for _, args := range [][]string{{"--thread=work2"}, {"--thread=fix it"}, {"-q", "--thread=quiet"}, {"-o=json", "--thread=json"}} {
+		if r := s.holon(append(append([]string{"run"}, args...), "hello")...); r.code != exitOK || strings.Contains(r.err, "new thread") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	// What cannot be an id is the name of a thread that is there.
+	s.want("run", "--thread=other", "use a tool again")
+	contains(t, s.want("run", "--thread=use a tool again", "hello"), "completed")
+	if r := s.holon("run", "--thread=use a tol again", "hello"); r.code != exitFailed || !strings.Contains(r.err, `did you mean "use a tool again"?`) && !strings.Contains(r.err, `Did you mean "use a tool again"?`) {
+		t.Errorf("%+v", r)
+	}
+	if list := s.want("threads"); strings.Count(list, "\n") != 6 {
+		t.Errorf("threads:\n%s", list)
 	}
 }
 

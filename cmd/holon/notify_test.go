@@ -265,7 +265,7 @@ func TestWrongLinesAboutDelivery(t *testing.T) {
 		{[]string{"notify", "a", "b"}, "give one THREAD"},
 		{[]string{"notify", "a", "--all"}, "either THREAD or --all"},
 		{[]string{"notify", "--all"}, "--bridge NAME"},
-		{[]string{"notify", "--all", "--bridge=b", "--on=ends"}, `"ends" is none of`},
+		{[]string{"notify", "--all", "--bridge=b", "--on=ends"}, `"ends" is not one of`},
 		{[]string{"notify", "--all", "--bridge=b", "--from=x"}, "--from x: give now"},
 		{[]string{"notify", "reset", "s", "--reason=x"}, "--to SEQ"},
 		{[]string{"notify", "reset", "s", "--to=1"}, "--reason TEXT"},
@@ -273,7 +273,7 @@ func TestWrongLinesAboutDelivery(t *testing.T) {
 		{[]string{"notify", "skip", "s", "--reason=x", "--seq=0"}, "--seq 0"},
 		{[]string{"notify", "list", "-o=xml"}, "text, json, jsonl, toon"},
 		{[]string{"deliveries", "--dead", "--state=dead"}, "either --dead or --state"},
-		{[]string{"deliveries", "--state=lost"}, `"lost" is none of`},
+		{[]string{"deliveries", "--state=lost"}, `"lost" is not one of`},
 		{[]string{"deliveries", "--limit=-1"}, "--limit"},
 	} {
 		r := holon(t, freshDir(t), "", append(tc.args, nowhere)...)

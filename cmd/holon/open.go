@@ -30,14 +30,16 @@ func newOpenCommand(g *globals) *cobra.Command {
 		Use:   "open",
 		Short: "Open the console in a browser, here or on a phone",
 		Long: `Opens the console in your browser, if the server runs on this machine and needs no
-token from you. Otherwise it prints an address with a code: the first browser that
-uses it within 60 seconds is signed in for 12 hours.
+token from you; without a desktop it prints the plain address, which does everything.
+Otherwise it prints an address with a code: the first browser that uses it within
+60 seconds is signed in for 12 hours.
 
   holon open
   holon open --qr --public-url https://holon.example.com --role respond   for a phone
   holon open --print --thread builds                 an address for somebody else
 
-A code gives the role of --role (default: read), and never more than your own role.
+A code gives the role of --role, and never more than your own. Without --role the
+browser may only read.
 To sign out everywhere: holon call signin/delete '{"all":true}'`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
@@ -59,9 +61,20 @@ To sign out everywhere: holon call signin/delete '{"all":true}'`,
 			if o.forCode(cmd) {
 				return o.printCode(c, at)
 			}
-			if why := o.start(c, at, who); why != nil {
+			if why := o.needsCode(c, at, who); why != nil {
 				c.note("No browser was started: %s.", timeline.OneLine(why.Error()))
 				return o.printCode(c, at)
+			}
+			browser, why := findBrowser(c.console)
+			if why == nil {
+				why = startBrowser(c.ctx, c.console, browser, at+"/")
+			}
+			if why != nil {
+				c.note("No browser was started: %s.", timeline.OneLine(why.Error()))
+				if o.link != "" { // people elsewhere come by that
+					return o.printCode(c, at)
+				}
+				return o.printPlain(c, at)
 			}
 			return o.printStarted(c, at)
 		}),
@@ -173,16 +186,12 @@ func plainAddress(record client.ServerRecord) string {
 	return ""
 }
 
-// start starts a browser at the plain address, or says why not. It first sends a request
-// without a token, which gets what the browser would get. who is the answer to a request
-// with the token, for which the client has checked who listens there.
-func (o *opening) start(c *caller, at string, who api.InitializeResult) error {
+// needsCode says why the plain address lets no browser of this user in, nil if it does. It
+// sends a request without a token, which gets what the browser would get. who is the answer
+// to a request with the token, for which the client has checked who listens there.
+func (o *opening) needsCode(c *caller, at string, who api.InitializeResult) error {
 	if u, err := url.Parse(at); err != nil || u.Scheme != "http" || client.MayGetToken(at) != nil {
 		return fmt.Errorf("%s is not an address of this machine", at)
-	}
-	browser, err := findBrowser(c.console)
-	if err != nil {
-		return err
 	}
 	if who.Token != nil || who.Agent != nil {
 		return errors.New("your token is not the server's own")
@@ -194,7 +203,7 @@ func (o *opening) start(c *caller, at string, who api.InitializeResult) error {
 	if err := initialize(ctx, plain, &who); err != nil {
 		return errors.New("the server lets no browser in without a code")
 	}
-	return startBrowser(c.ctx, c.console, browser, at+"/")
+	return nil
 }
 
 // opened is what holon open prints as JSON.
@@ -212,6 +221,21 @@ func (o *opening) printStarted(c *caller, at string) error {
 		return c.printValue(opened{URL: at + "/", Opened: true}, "")
 	}
 	return c.printText("The console opens in your browser: "+at+"/\n", nil)
+}
+
+// printPlain prints the plain address, and how a browser elsewhere gets there: it may do all
+// that this user may, where a code would give less.
+func (o *opening) printPlain(c *caller, at string) error {
+	if c.format != "text" {
+		return c.printValue(opened{URL: at + "/"}, "")
+	}
+	if err := c.printText(at+"/\n", nil); err != nil {
+		return err
+	}
+	host := strings.TrimPrefix(at, "http://")
+	c.note("Open it in any browser of yours on this machine: it needs no code, and may do all that you may.")
+	c.note("From another machine, first: ssh -N -L %s:%s HOST. For a phone or somebody else: holon open --help", portOf(host), host)
+	return nil
 }
 
 // printCode makes a code and prints the address that has it. It passes it to no program,
@@ -253,8 +277,11 @@ func (o *opening) printCode(c *caller, at string) error {
 	if err := c.printText(text, nil); err != nil {
 		return err
 	}
-	c.note("Open it within %.0f seconds; it works once. It signs in as %s for 12 hours at most: %s.", tokens.CodeLife.Seconds(),
-		timeline.OneLine(made.Name), tokenMay(tokens.Token{Role: made.Role, ThreadIDs: made.ThreadIDs}))
+	c.note("Open it within %.0f seconds; it works once, and for 12 hours at most: %s.", tokens.CodeLife.Seconds(),
+		tokenMay(tokens.Token{Role: made.Role, ThreadIDs: made.ThreadIDs}))
+	if o.role == "" {
+		c.note("For more: --role respond, work or operate.")
+	}
 	if host, isPlain := strings.CutPrefix(at, "http://"); isPlain && c.env("SSH_CONNECTION") != "" {
 		c.note("Your browser reaches it through a tunnel from its machine: ssh -N -L %s:%s HOST", portOf(host), host)
 	}

@@ -100,10 +100,50 @@ func TestOpenStartsTheBrowserOnThePlainAddress(t *testing.T) {
 	}
 }
 
+// TestOpenPrintsThePlainAddress where it starts no browser, but one would be let in: a code
+// would give fewer rights than the user has there.
+func TestOpenPrintsThePlainAddress(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED: only Linux lets the server's user in without the token")
+	}
+	s := startServer(t)
+	works, fails := newBrowser(t, "0"), newBrowser(t, "3")
+	for _, c := range []struct {
+		name    string
+		environ []string
+		says    string
+	}{
+		{"by ssh", []string{"BROWSER=" + works.program, "SSH_CONNECTION=192.0.2.1 1 192.0.2.2 22"}, "you are here by ssh"},
+		{"no desktop", nil, "there is no desktop here"},
+		{"it fails", []string{"BROWSER=" + fails.program}, "exit status 3"},
+		{"it is not there", []string{"BROWSER=/nowhere/browser"}, "no such file"},
+	} {
+		r := s.person(c.environ...).holon("open")
+		if r.code != exitOK || r.out != s.address()+"/\n" {
+			t.Errorf("%s: exit %d, %q", c.name, r.code, r.out)
+		}
+		for _, want := range []string{"No browser was started: ", c.says, "it needs no code, and may do all that you may.", "ssh -N -L "} {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%s: %q is not in %q", c.name, want, r.err)
+			}
+		}
+		o := oneObject(t, s.person(c.environ...).must("", "open", "-o", "json").out)
+		if o["url"] != s.address()+"/" || o["opened"] != false || o["role"] != nil {
+			t.Errorf("%s: %v", c.name, o)
+		}
+	}
+	if text := s.post("signin/list", `{}`); !strings.Contains(text, `"signins":[]`) {
+		t.Errorf("it has signed in: %s", text)
+	}
+	if got := works.args(t); got != "" {
+		t.Errorf("a browser was started with %s", got)
+	}
+}
+
 func TestOpenPrintsAnAddressThatSignsIn(t *testing.T) {
 	s := startServer(t)
 	s.did("thread/start", `{"thread_id":"mine","title":"Fix it"}`)
-	works, fails := newBrowser(t, "0"), newBrowser(t, "3")
+	works := newBrowser(t, "0")
 	withToken := "HOLON_TOKEN=" + s.newToken("phone", "--role", "respond")
 	for _, c := range []struct {
 		name    string
@@ -112,13 +152,9 @@ func TestOpenPrintsAnAddressThatSignsIn(t *testing.T) {
 		says    string
 		makes   string // as initialize says
 	}{
-		{"asked for", []string{"BROWSER=" + works.program}, []string{"--print"}, "Open it within 60 seconds; it works once. It signs in as owner.console-", `"role":"read"}`},
+		{"asked for", []string{"BROWSER=" + works.program}, []string{"--print"}, "it works once, and for 12 hours at most: it may only read, but everything, also what agents print.\nFor more: --role respond, work or operate.\n", `"role":"read"}`},
 		{"for less", []string{"BROWSER=" + works.program}, []string{"--role", "work", "--thread", "Fix it", "--name", "desk"}, "RUN CODE AS THE SERVER'S USER, in mine", `"parent":"owner","code":true,"role":"work","limited_to":["mine"]`},
-		{"by ssh", []string{"BROWSER=" + works.program, "SSH_CONNECTION=192.0.2.1 1 192.0.2.2 22"}, nil, "ssh -N -L ", `"role":"read"}`},
-		{"no desktop", nil, nil, "No browser was started: there is no desktop here.", `"role":"read"}`},
 		{"a named token", []string{"BROWSER=" + works.program, withToken}, nil, "your token is not the server's own", `"parent":"phone"`},
-		{"it fails", []string{"BROWSER=" + fails.program}, nil, "exit status 3", `"role":"read"}`},
-		{"it is not there", []string{"BROWSER=/nowhere/browser"}, nil, "no such file", `"role":"read"}`},
 	} {
 		r := s.person(c.environ...).holon(append([]string{"open"}, c.args...)...)
 		code := codeIn(t, r, s.address())
@@ -135,9 +171,6 @@ func TestOpenPrintsAnAddressThatSignsIn(t *testing.T) {
 		}
 	}
 	if got := works.args(t); got != "" {
-		t.Errorf("a browser was started with %s", got)
-	}
-	if got := fails.args(t); strings.Contains(got, "code") {
 		t.Errorf("a browser was started with %s", got)
 	}
 	r := s.person("BROWSER="+works.program).holon("open", "--print", "-o", "json", "--public-url", "https://holon.example.com/team/")
@@ -157,7 +190,7 @@ func TestOpenSaysWhatItCannotDo(t *testing.T) {
 		want string
 	}{
 		{nil, exitFailed, "--listen 127.0.0.1:8080"},
-		{[]string{"--role", "owner"}, exitUsage, `"owner" is none of read, respond, work, operate`},
+		{[]string{"--role", "owner"}, exitUsage, `"owner" is not one of read, respond, work, operate`},
 		{[]string{"--public-url", "holon.example.com"}, exitUsage, `--public-url: "holon.example.com" is no such address; give https://HOST`},
 		{[]string{"--public-url", "http://holon.example.com"}, exitUsage, "give an https address"},
 		{[]string{"--public-url", "unix:/x"}, exitUsage, "no browser opens a unix socket"},
@@ -202,18 +235,14 @@ func TestOpenPrintsThePublicAddressOfTheServer(t *testing.T) {
 		{"asked for", public, []string{"--print"}},
 		{"named by its address", public, []string{"--url", s.address()}},
 		{"another one is given", "https://box.example.com", []string{"--public-url", "https://box.example.com"}},
-		{"another server", other.address(), []string{"--url", other.address()}},
 	} {
-		token, err := os.ReadFile(filepath.Join(other.data, "token"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		environ := []string{}
-		if c.name == "another server" {
-			environ = append(environ, "HOLON_TOKEN="+strings.TrimSpace(string(token)))
-		}
-		codeIn(t, s.person(environ...).holon(append([]string{"open"}, c.args...)...), c.want)
+		codeIn(t, s.person().holon(append([]string{"open"}, c.args...)...), c.want)
 	}
+	token, err := os.ReadFile(filepath.Join(other.data, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codeIn(t, s.person("HOLON_TOKEN="+strings.TrimSpace(string(token))).holon("open", "--print", "--url", other.address()), other.address())
 	if r := s.person().holon("open", "--qr"); r.code != exitOK || !strings.Contains(r.out, public+"/#code=") {
 		t.Errorf("for a phone: exit %d, %q, %q", r.code, r.out, r.err)
 	}

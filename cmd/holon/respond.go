@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/items"
 	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -21,7 +22,9 @@ func newRespondCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "respond [ITEM]",
 		Short: "Answer a question of an agent; without ITEM list the open ones",
-		Long: `Answers a permission request or question. The first answer wins.
+		Long: `Answers a permission request or question. The first answer wins. In place of ITEM
+a thread can be named, by its id or a title that a client gave, if one question is open
+there.
 
   holon respond                          list the open questions
   holon respond item_…                   be asked at the terminal, with all that it is about
@@ -112,8 +115,12 @@ func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) er
 	if err != nil {
 		return err
 	}
-	if status != "pending" {
-		return fmt.Errorf("nothing waits for an answer there: it is a %s that is %s", timeline.OneLine(asked.content.Type), timeline.OneLine(status))
+	switch kind := asked.content.Type; {
+	case status == "pending":
+	case kind != "permission_request" && kind != "question":
+		return &hintedError{fmt.Errorf("nothing waits for an answer there: it is a %s", timeline.OneLine(kind)), "holon respond lists the open questions."}
+	default:
+		return &hintedError{items.ErrAlreadyResolved, howItEnded(asked.content, status)}
 	}
 	fmt.Fprintln(g.out, asked.phrase)
 	if err := writeRows(g.out, asked.rows); err != nil {
@@ -144,6 +151,7 @@ func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) er
 				return respond(c, params)
 			}
 		case <-c.ctx.Done():
+			fmt.Fprintln(g.out)
 			return context.Cause(c.ctx)
 		}
 	}
@@ -161,7 +169,7 @@ func respond(c *caller, params map[string]any) error {
 		}
 	}
 	if err != nil {
-		return err
+		return answeredAlready(c, err, params["item_id"])
 	}
 	if c.format != "text" {
 		return c.printData(raw, "")

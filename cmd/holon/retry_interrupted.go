@@ -33,6 +33,9 @@ func printLost(c *caller) error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case err != nil:
+		if client.IsUnknown(err) { // an older server: it does not say what it has lost
+			return nil
+		}
 		c.note("What has ended with a restart is not known: %v", err)
 		return nil
 	case says == "":

@@ -52,12 +52,12 @@ func newRunCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT…",
 		Short: "Start a turn and watch it to its end",
-		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
-until the turn has ended. Questions of the agent are asked on the terminal.
-Ctrl-C interrupts the turn; a second one exits without waiting for its end. The exit
-code is 0 if the turn completed, 3 if it completed but stopped early, such as by
-refusal or max_tokens (its stop_reason), and 1 otherwise. With --detach it only starts the turn,
-and prints its name and that of its thread: holon attach shows it later.
+		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens until
+the turn has ended. Questions of the agent are asked on the terminal. Ctrl-C
+interrupts the turn; a second one exits without waiting for its end. The exit code
+is 0 if the turn completed, 3 if it completed but stopped early, such as by refusal
+or max_tokens (its stop_reason), and 1 otherwise. With --detach it only starts the
+turn, and prints its name and that of its thread: holon attach shows it later.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
 turn continues at the server if this command is disconnected. A broken connection is
@@ -114,7 +114,7 @@ goes into the owner's inbox.
 			if options.onBusy == string(turns.BusyInterrupt) {
 				find = find.ender()
 			}
-			if options.thread, err = find.threadToRun(options.thread); err != nil {
+			if options.thread, err = find.threadToRun(options.thread, options.quiet); err != nil {
 				return err
 			}
 			if options.parent, err = find.thread(options.parent); err != nil {
@@ -132,7 +132,7 @@ goes into the owner's inbox.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made if it does not exist")
+	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made, and said so, if it does not exist")
 	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
 	flags.StringVar(&options.cwd, "cwd", "", "the working directory of a new thread's agent")
 	flags.StringVar(&options.title, "title", "", "the title of a new thread; with --parent, of the turn too")

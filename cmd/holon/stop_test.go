@@ -504,3 +504,27 @@ func TestStopSaysWhatTheNextStartDoes(t *testing.T) {
 		}
 	}
 }
+
+// A server says at its end what the stop has cut off, and at its start what is left of that,
+// with the commands that go on.
+func TestServeSaysWhatItLeaves(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	s.start()
+	s.want("run", "-d", "--thread=works", "/sleep 600000")
+	s.want("run", "-d", "--thread=asks", "/ask Sure?")
+	eventually(t, "it asks", func() bool { return strings.Contains(s.want("respond"), "Sure?") })
+	if strings.Contains(s.log.String(), "cut off") {
+		t.Errorf("nothing was: %s", s.log.String())
+	}
+	s.stop()
+	contains(t, s.log.String(), "Turns that were cut off: 1 (after the next start: holon retry --interrupted); open questions: 1 (holon respond)")
+	s.start()
+	contains(t, s.log.String(), "Turns that were cut off: 1 (holon retry --interrupted); open questions: 1 (holon respond)")
+	s.want("status", "--dismiss")
+	s.want("respond", "asks", "--allow")
+	s.stop()
+	s.start()
+	if log := s.log.String(); strings.Contains(log[strings.LastIndex(log, "is serving"):], "cut off") {
+		t.Errorf("it was dismissed: %s", log)
+	}
+}

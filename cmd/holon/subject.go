@@ -146,8 +146,8 @@ func (s subject) does() string {
 }
 
 // onlyTurn is the active turn that is meant where none is named: the only one, or the one
-// that a person chooses.
-func (k *control) onlyTurn(verb string) (s subject, err error) {
+// that a person chooses. Where no person is asked, yes must say that the only one is meant.
+func (k *control) onlyTurn(verb string, yes bool) (s subject, err error) {
 	c := k.caller
 	if c.format != "text" {
 		return s, usagef("which TURN? With -o %s, name it by its whole id", c.format)
@@ -167,11 +167,11 @@ func (k *control) onlyTurn(verb string) (s subject, err error) {
 	if len(list) == 0 {
 		return s, &hintedError{fmt.Errorf("no turn is active: there is nothing to %s", verb), "holon threads shows what each thread does; a queued turn is named by its id, which holon turns shows."}
 	}
-	return k.choose(verb, list)
+	return k.choose(verb, list, yes)
 }
 
 // onlyThread is the open thread that is meant where none is named.
-func (k *control) onlyThread(verb string) (s subject, err error) {
+func (k *control) onlyThread(verb string, yes bool) (s subject, err error) {
 	c := k.caller
 	if c.format != "text" {
 		return s, usagef("which THREAD? With -o %s, name it by its whole id", c.format)
@@ -188,13 +188,16 @@ func (k *control) onlyThread(verb string) (s subject, err error) {
 	if len(open) == 0 {
 		return s, &hintedError{fmt.Errorf("no thread is open: there is nothing to %s", verb), "holon threads lists the threads."}
 	}
-	return k.choose(verb, open)
+	return k.choose(verb, open, yes)
 }
 
 // choose is the only subject, or the one that a person chooses on a terminal.
-func (k *control) choose(verb string, list []subject) (s subject, err error) {
+func (k *control) choose(verb string, list []subject, yes bool) (s subject, err error) {
 	c := k.caller
 	if len(list) == 1 {
+		if !yes && k.person() == nil {
+			return s, usagef("which one? There is one, %s, but nobody can be asked here: name it, or add --yes", list[0])
+		}
 		return list[0], nil
 	}
 	var candidates []named

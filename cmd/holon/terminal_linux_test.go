@@ -375,7 +375,7 @@ func TestRespondAsksAtTheTerminal(t *testing.T) {
 			t.Errorf("%s: %+v", c.prompt, r)
 		}
 		p = s.openTerminal("respond", item)
-		p.await("nothing waits for an answer")
+		p.await("the question has been answered already")
 		if code := p.exit(); code != exitFailed {
 			t.Errorf("a second answer: exit %d", code)
 		}

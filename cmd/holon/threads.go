@@ -1,6 +1,14 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/turns"
+)
 
 func newThreadsCommand(g *globals) *cobra.Command {
 	var state, agent string
@@ -25,12 +33,17 @@ again, so it may be missing the first time. -o json prints all that is known, al
 the thread itself has changed.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			filter, err := threadsIn(state)
+			if err != nil {
+				return err
+			}
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.close()
-			some, err := summaryListing.list(c, withSummary(map[string]any{"state": state, "agent": agent}), limit)
+			filter["agent"] = agent
+			some, err := summaryListing.list(c, withSummary(filter), limit)
 			if err != nil || some || agent == "" || c.format != "text" {
 				return err
 			}
@@ -44,10 +57,29 @@ the thread itself has changed.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&state, "state", "", "only those in this state: running, paused, closing, closed")
+	cmd.Flags().StringVar(&state, "state", "", "only those in this state: "+strings.Join(threadStates, ", "))
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(threadStates, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&agent, "agent", "", "only those of this agent")
 	bindLimit(cmd, &limit)
 	return cmd
+}
+
+// threadStates are what --state takes: the words of STATUS, and the states of the protocol.
+var threadStates = []string{"waiting", "working", "failed", "idle", "closed", "running", "paused", "closing"}
+
+// threadsIn is the filter of thread/list for a state; "" = any.
+func threadsIn(state string) (map[string]any, error) {
+	status := map[string]turns.ListStatus{
+		"waiting": turns.ListNeedsYou, "working": turns.ListWorking, "failed": turns.ListFailed, "idle": turns.ListDone,
+	}[state]
+	switch {
+	case status != "":
+		return map[string]any{"status": []turns.ListStatus{status}}, nil
+	case state != "" && !slices.Contains(threadStates, state):
+		return nil, usagef("--state: %s", nearest.NoneOf(state, threadStates))
+	}
+	return map[string]any{"state": state}, nil
 }
 
 // threadListing is for commands that need the rows.

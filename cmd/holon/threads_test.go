@@ -54,6 +54,11 @@ over closed TIME /say over over echo TIME ago`)
 	if out := s.want("threads", "--state=closed"); strings.Count(out, "\n") != 2 || !strings.Contains(out, "over") {
 		t.Errorf("--state:\n%s", out)
 	}
+	for state, title := range map[string]string{"waiting": "/ask Delete it?", "working": "/sleep 600000", "failed": "/fail it broke", "idle": "日本語 work", "paused": "/say held"} {
+		if out := s.want("threads", "--state", state); !strings.Contains(out, title) || strings.Contains(out, "over") {
+			t.Errorf("--state %s:\n%s", state, out)
+		}
+	}
 	if r := s.holon("threads", "-n", "1"); !strings.Contains(r.err, "These are the newest 1") {
 		t.Errorf("-n 1: %+v", r)
 	}

@@ -105,7 +105,7 @@ func (c *caller) printNewToken(r tokens.Result) error {
 // tokenMay says what a token may do.
 func tokenMay(t tokens.Token) string {
 	may := map[tokens.Role]string{
-		tokens.RoleRead:    "it may read everything, also what agents print",
+		tokens.RoleRead:    "it may only read, but everything, also what agents print",
 		tokens.RoleRespond: "it may read everything, answer questions (allowing things once only), and acknowledge inboxes",
 		tokens.RoleWork:    "it may start and stop work, and so RUN CODE AS THE SERVER'S USER",
 		tokens.RoleOperate: "it may do everything but change tokens and secrets, and so RUN CODE AS THE SERVER'S USER",

@@ -79,7 +79,7 @@ func TestATokenForThreadsFindsThemByTheirNames(t *testing.T) {
 	contains(t, who.must("", "run", "--detach", "--thread=latest", "/sleep 600000").out, `in thread mine "日本語 work"`)
 	who.must("", "steer", "日本語 work", "hello")
 	contains(t, who.must("", "turns", "--thread=日本語 work").out, "active")
-	contains(t, who.must("", "interrupt").out, `of mine "日本語 work": interrupted`)
+	contains(t, who.must("", "interrupt", "--yes").out, `of mine "日本語 work": interrupted`)
 	contains(t, who.must("", "run", "-q", "--parent=日本語 work", "--thread=kid", "/say below").out, "below")
 	for _, args := range [][]string{
 		{"attach", "other"}, {"attach", "other work"}, {"close", "other"}, {"turns", "--thread=other"}, {"watch", "--thread=other"},

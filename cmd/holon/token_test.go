@@ -383,7 +383,7 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"create", "phone"}, exitUsage, "--role read, respond, work or operate"},
-		{[]string{"create", "phone", "--role", "owner"}, exitUsage, `"owner" is none of read, respond, work, operate`},
+		{[]string{"create", "phone", "--role", "owner"}, exitUsage, `"owner" is not one of read, respond, work, operate`},
 		{[]string{"create", "owner", "--role", "read"}, exitFailed, "is the name of the server's own user"},
 		{[]string{"create", "a b", "--role", "read"}, exitFailed, "a name has 1 to 64"},
 		{[]string{"create", "phone", "--role", "read", "--expires", "soon"}, exitUsage, "90m, 12h, 30d or 4w"},
@@ -398,7 +398,7 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 	contains(t, s.holon("token", "list").err, "There is no named token")
 	s.want("run", "--thread=mine", "--title=Fix it", "/say one")
 	r := s.holon("token", "create", "fixer", "--role", "read", "--thread", "Fix it")
-	contains(t, r.err, "it may read everything, also what agents print, in mine and")
+	contains(t, r.err, "it may only read, but everything, also what agents print, in mine and")
 	contains(t, s.want("token", "list"), "fixer  read  live")
 	if list := oneObject(t, s.want("token", "list", "-o", "json"))["tokens"].([]any); fmt.Sprint(list[0].(map[string]any)["limited_to"]) != "[mine]" {
 		t.Errorf("%v", list)

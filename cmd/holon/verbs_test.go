@@ -42,7 +42,13 @@ func TestInterruptStopsTheOnlyActiveTurnAndNeverGuesses(t *testing.T) {
 	if out := s.want("interrupt", "日本語 work", "--reason=wrong branch"); out != short(first)+` of one "日本語 work": interrupted`+"\n" {
 		t.Errorf("by title: %q", out)
 	}
-	if out := s.want("interrupt"); out != short(second)+` of two "other": interrupted`+"\n" {
+	if r := s.holon("interrupt"); r.code != exitUsage || !strings.Contains(r.err, `There is one, `+short(second)+` of two "other", but nobody can be asked here: name it, or add --yes`) {
+		t.Errorf("the only one: exit %d: %s", r.code, r.err)
+	}
+	if s.stateOf(second) != "active" {
+		t.Fatal("the only turn was stopped, and nobody said yes")
+	}
+	if out := s.want("interrupt", "-y"); out != short(second)+` of two "other": interrupted`+"\n" {
 		t.Errorf("the only one: %q", out)
 	}
 	r = s.holon("interrupt", second[len(second)-8:])
@@ -113,7 +119,10 @@ func TestCloseEndsAThread(t *testing.T) {
 	if out := s.want("close", "work"); out != `one "work": closed`+"\n" {
 		t.Errorf("%q", out)
 	}
-	if out := s.want("close"); out != "two: closed\n" {
+	if r := s.holon("close"); r.code != exitUsage || !strings.Contains(r.err, "There is one, two, but nobody can be asked here: name it, or add --yes") {
+		t.Errorf("the only one: exit %d: %s", r.code, r.err)
+	}
+	if out := s.want("close", "-y"); out != "two: closed\n" {
 		t.Errorf("the only open one: %q", out)
 	}
 	if r := s.holon("close"); r.code != exitFailed || !strings.Contains(r.err, "no thread is open") {

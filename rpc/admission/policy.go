@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -86,13 +87,17 @@ type Policy struct {
 func KindOf(listen string) (Kind, error) {
 	if path, ok := strings.CutPrefix(listen, "unix:"); ok {
 		if path == "" {
-			return OtherTCP, errors.New(`listen "unix:": the path of the socket is missing; write unix:/run/user/1000/holon.sock, say`)
+			return OtherTCP, errors.New(`"unix:" has no path of a socket: write unix:/run/user/1000/holon.sock, say`)
 		}
 		return Unix, nil
 	}
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return OtherTCP, fmt.Errorf("listen %q: want host:port or unix:PATH", listen)
+		hint := ""
+		if port, err := strconv.ParseUint(listen, 10, 16); err == nil {
+			hint = fmt.Sprintf("; did you mean 127.0.0.1:%d?", port)
+		}
+		return OtherTCP, fmt.Errorf("%q is no address: give HOST:PORT or unix:PATH%s", listen, hint)
 	}
 	if strings.EqualFold(host, "localhost") {
 		return LoopbackTCP, nil
@@ -145,11 +150,11 @@ func (p Policy) Check() error {
 func (p Policy) checkReachable() error {
 	switch {
 	case p.Mode == Auto:
-		return fmt.Errorf("--listen %s is reachable from other machines, and --auth auto knows only users of this one; use --auth token, or listen on 127.0.0.1", p.Listen)
+		return fmt.Errorf("%s is reachable from other machines, and --auth auto knows only users of this one; use --auth token, or listen on 127.0.0.1", p.Listen)
 	case p.Mode == None:
-		return fmt.Errorf("--listen %s with --auth none lets every machine that reaches it run code as you; use --auth token, or listen on 127.0.0.1", p.Listen)
+		return fmt.Errorf("%s with --auth none lets every machine that reaches it run code as you; use --auth token, or listen on 127.0.0.1", p.Listen)
 	case !p.TLS && !p.BehindProxy:
-		return fmt.Errorf("--listen %s would carry the token in clear text; give --tls-cert and --tls-key, or --behind-proxy if a proxy in front ends TLS, or listen on 127.0.0.1", p.Listen)
+		return fmt.Errorf("%s would carry the token in clear text; give --tls-cert and --tls-key, or --behind-proxy if a proxy in front ends TLS, or listen on 127.0.0.1", p.Listen)
 	}
 	return nil
 }

@@ -70,6 +70,15 @@ func IsKind(err error, kind string) bool {
 	return errors.As(err, &e) && e.Kind == kind
 }
 
+// IsUnknown reports whether err is, or wraps, a server's error that says that it does not know
+// the method, or a member of the params: to a program whose requests are right, the server is
+// older.
+func IsUnknown(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == "method_not_found" ||
+		e.Kind == "invalid_params" && e.Reason == "unknown_field" && !strings.ContainsAny(e.Field, ".["))
+}
+
 // SchemeError says that the server at URL speaks http where URL says https, or the
 // reverse.
 type SchemeError struct{ URL string }

@@ -248,7 +248,7 @@ func TestValidateSaysWhatToDo(t *testing.T) {
 		{[]string{"--listen=0.0.0.0:8080"}, "listen", "use --auth token"},
 		{[]string{"--listen=0.0.0.0:8080", "--auth=none"}, "listen", "run code as you"},
 		{[]string{"--listen=0.0.0.0:8080", "--auth=token"}, "listen", "--tls-cert"},
-		{[]string{"--listen=nonsense"}, "listen", "host:port"},
+		{[]string{"--listen=nonsense"}, "listen", "HOST:PORT"},
 		{[]string{"--listen=stdio", "--listen=stdio"}, "listen", "twice"},
 		{[]string{"--listen="}, "listen", "at least one"},
 		{[]string{"--tls-cert=/a"}, "tls_cert", "tls_key"},

@@ -35,6 +35,10 @@ type Preset struct {
 	// commands and files to write, by the scenario "what is done unasked in each mode" of
 	// testagents/realagents; bypassPermissions is what the adapter says.
 	Unasked map[string]string
+	// Asks reports whether the agent's own configuration makes it ask all the same, in the
+	// modes of Unasked, and AskedBy says how to make it so. nil and "" = only the mode counts.
+	Asks    func(get func(variable string) string) bool
+	AskedBy string
 	// Troubles are known texts of its errors, each with what to do.
 	Troubles map[string]string
 }
@@ -88,9 +92,11 @@ var presets = map[string]Preset{
 
 		MixesSessions: true, KeepsDirectory: true,
 		Unasked: map[string]string{
-			"build": "does everything in its directory without asking unless permission in its opencode.json says otherwise",
-			"plan":  "runs commands without asking unless permission in its opencode.json says otherwise",
+			"build": "does everything in its directory without asking",
+			"plan":  "runs commands without asking",
 		},
+		Asks:    openCodeAsks,
+		AskedBy: `put "permission": {"bash": "ask", "edit": "ask"} into ~/.config/opencode/opencode.json, and restart the server`,
 	},
 	"qwen": {
 		Command: []string{"qwen", "--acp"},

@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Origin says from which of the four origins a value came.
 type Origin string
@@ -40,11 +43,13 @@ type Error struct {
 	Text   string
 }
 
-// Error writes "key (source): text".
+// Error writes "key (source): text", or "--flag: text" where that says which key it is.
 func (e *Error) Error() string {
 	switch {
 	case e.Key == "":
 		return e.Text
+	case e.Source.Place == "--"+strings.ReplaceAll(e.Key, "_", "-"):
+		return fmt.Sprintf("%s: %s", e.Source, e.Text)
 	case e.Source.Origin == "" || e.Source.Origin == FromDefault:
 		return fmt.Sprintf("%s: %s", e.Key, e.Text)
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"maps"
+	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
@@ -142,7 +143,10 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		ProcessPerThread: c.ACP.ProcessPerThread, OwnTools: c.ACP.OwnTools, IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
-	out.Mode, out.Model, out.Unasked = c.ACP.Mode, c.ACP.Model, preset.Unasked
+	out.Mode, out.Model, out.Unasked, out.AskedBy = c.ACP.Mode, c.ACP.Model, preset.Unasked, preset.AskedBy
+	if preset.Asks != nil && preset.Asks(variables(c.Env)) {
+		out.Unasked = asking(preset.Unasked)
+	}
 	out.KeepsDirectory = preset.KeepsDirectory
 	for id, value := range c.ACP.Options {
 		if out.Options == nil {
@@ -161,6 +165,25 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 			server.Type = s.Type
 		}
 		out.MCPServers = append(out.MCPServers, server)
+	}
+	return out
+}
+
+// variables reads the environment of an agent's process: the server's, with the agent's own.
+func variables(own map[string]string) func(string) string {
+	return func(name string) string {
+		if value, ok := own[name]; ok {
+			return value
+		}
+		return os.Getenv(name)
+	}
+}
+
+// asking are these modes of an agent that asks in each of them.
+func asking(modes map[string]string) map[string]string {
+	out := make(map[string]string, len(modes))
+	for mode := range modes {
+		out[mode] = ""
 	}
 	return out
 }

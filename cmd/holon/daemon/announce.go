@@ -48,6 +48,9 @@ func (d *daemon) announce() error {
 	if d.DataByDefault {
 		d.sayDataHere()
 	}
+	if known, err := dismissed(context.Background(), d); err == nil {
+		sayLeft(context.Background(), d, known, "holon retry --interrupted")
+	}
 	if d.Welcome != nil {
 		d.welcome()
 		return nil
@@ -64,7 +67,8 @@ func (d *daemon) announce() error {
 			if d.cfg.Auth == "token" {
 				header = "-H @" + filepath.Join(d.cfg.Data, "curl-header") + " "
 			}
-			d.say("try: %s run --data %s \"hello\"        watch: curl -N %s'%s/rpc/stream?after_seq=0'", program(), d.cfg.Data, header, u)
+			d.say("try: %s run --data %s \"hello\"", program(), d.cfg.Data)
+			d.say("watch: curl -N %s'%s/rpc/stream?after_seq=0'", header, u)
 			break
 		}
 	}

@@ -141,6 +141,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer restore()
 
+	if err := emptied(d.cfg.Data); err != nil {
+		return err
+	}
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
 		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(), Migrating: d.logMigration,
@@ -193,6 +196,19 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, <-storeDone)
 	}()
 	return d.serve(ctx, observed)
+}
+
+// emptied is the error for a log that has become an empty file, beside the token of a server
+// that has run here: SQLite would begin a new one in it, and say nothing.
+func emptied(dir string) error {
+	path := filepath.Join(dir, sqlite.FileName)
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		return nil // what else is wrong with it is said when it is opened
+	}
+	if _, err := os.Stat(filepath.Join(dir, admission.TokenFile)); err != nil {
+		return nil // the first start was killed
+	}
+	return fmt.Errorf("%s is empty, and a server has run in this directory: its log is lost. Continue from a backup with holon restore FILE --data DIR; or remove the empty file, and the server begins a new log", path)
 }
 
 // logMigration logs that the database gets a newer schema: a large one takes minutes, and an
@@ -281,6 +297,9 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	d.closeListeners()
 	err = group.Wait()
 	d.agents.close()
+	if d.Welcome != nil && ctx.Err() == nil {
+		d.say("Stopped.")
+	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -310,8 +329,15 @@ func (d *daemon) drain(ctx context.Context) {
 	if d.Welcome != nil {
 		d.say("\nStopping; running turns get %s to end. Ctrl-C again stops at once.", d.cfg.DrainTimeout)
 	}
+	before, err := d.store.View().Position(ctx)
+	if err != nil {
+		d.log.Warn("what the stop cuts off cannot be listed", zap.Error(err))
+	}
 	if err := d.engine.Drain(ctx); err != nil {
 		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
+	}
+	if err == nil {
+		sayLeft(ctx, d, before.Latest, "after the next start: holon retry --interrupted")
 	}
 	closeCtx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()

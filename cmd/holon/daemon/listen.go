@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,8 +97,11 @@ func (d *daemon) open(at string) (*listener, error) {
 		l.url = at
 	} else {
 		l.Listener, err = net.Listen("tcp", at)
+		// The caller names the address.
 		if wrong, ok := errors.AsType[*net.AddrError](err); ok {
-			err = errors.New(wrong.Err) // the caller names the address
+			err = errors.New(wrong.Err)
+		} else if wrong, ok := errors.AsType[*os.SyscallError](err); ok {
+			err = wrong.Err
 		}
 	}
 	if err != nil {

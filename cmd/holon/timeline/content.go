@@ -83,7 +83,11 @@ type usage struct {
 }
 
 func (u usage) String() string {
-	text := fmt.Sprintf("%d tokens (%d in, %d out)", u.TotalTokens, u.InputTokens, u.OutputTokens)
+	text := fmt.Sprintf("%d tokens (%d in, %d out", u.TotalTokens, u.InputTokens, u.OutputTokens)
+	if more := u.TotalTokens - u.InputTokens - u.OutputTokens; more > 0 { // agents count these among the others, or not
+		text += fmt.Sprintf(", %d cached or thinking", more)
+	}
+	text += ")"
 	if u.Cost != nil {
 		text += fmt.Sprintf(", %.4g %s", u.Cost.Amount, OneLine(u.Cost.Currency))
 	}
@@ -308,30 +312,62 @@ func (c Content) Resolution(status string) string {
 	return OneLine(text)
 }
 
-// changes lists changed files, one a line.
-func (c Content) changes() string {
+// changes lists changed files, one a line: what was done, or what the agent is about to do.
+func (c Content) changes(done bool) string {
 	var lines []string
 	for _, change := range c.Changes {
-		line := OneLine(change.Operation) + " " + OneLine(change.Path)
-		if change.OldPath != "" {
-			line = fmt.Sprintf("%s %s to %s", OneLine(change.Operation), OneLine(change.OldPath), OneLine(change.Path))
+		line := OneLine(change.Operation)
+		switch past := operations[line]; {
+		case done && past != "":
+			line = past
+		case !done:
+			line = "about to " + line
 		}
-		if change.NewText != nil || change.OldText != nil {
-			line += fmt.Sprintf(" (%d lines to %d)", countLines(change.OldText), countLines(change.NewText))
+		if change.OldPath != "" {
+			line += " " + OneLine(change.OldPath) + " to"
+		}
+		line += " " + OneLine(change.Path)
+		switch before, after := countLines(change.OldText), countLines(change.NewText); {
+		case change.OldText == nil && change.NewText == nil:
+		case before == 0 || after == 0:
+			line += " (" + counted(before+after) + ")"
+		default:
+			line += fmt.Sprintf(" (%s, %d before)", counted(after), before)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
+// operations are those of the protocol, and how they are called once they are done.
+var operations = map[string]string{"add": "added", "modify": "modified", "delete": "deleted", "move": "moved", "rename": "renamed"}
+
+// showsTexts reports whether a change says what is in the files: before that, an agent has
+// named them only.
+func (c Content) showsTexts() bool {
+	for _, change := range c.Changes {
+		if change.NewText != nil || change.OldText != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func counted(lines int) string {
+	if lines == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", lines)
+}
+
 // Diffs lists changed files with the lines that differ: what a person needs
 // to see before allowing a change.
-func (c Content) Diffs() string {
+func (c Content) Diffs(done bool) string {
 	var blocks []string
 	for i, change := range c.Changes {
 		one := c
 		one.Changes = c.Changes[i : i+1]
-		block := one.changes()
+		block := one.changes(done)
 		if change.NewText != nil || change.OldText != nil {
 			block += differing(change.OldText, change.NewText)
 		}
@@ -406,7 +442,7 @@ func (c Content) Summary(status string) string {
 		}
 		return fmt.Sprintf("%d of %d steps done", done, len(c.Entries))
 	case "file_change":
-		return OneLine(strings.ReplaceAll(c.changes(), "\n", ", "))
+		return OneLine(strings.ReplaceAll(c.changes(status == "completed"), "\n", ", "))
 	case "usage":
 		return c.usage.String()
 	case "extension":

@@ -42,6 +42,9 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 		}
 		it = &item{from: r.from, turn: event.TurnID, since: event.Seq}
 		r.items[id] = it
+		if t := r.turns[event.TurnID]; t != nil && content.Type != "user_message" && content.Type != "notice" {
+			t.heard = true
+		}
 	}
 	it.content = content
 	if content.Acts() {
@@ -140,13 +143,16 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
-		text := c.Diffs()
-		if text == "" && ended && it.changed == "" {
-			text = OneLine(c.Title) // a summary has no more
-		}
-		if text != "" && text != it.changed {
+		done := p.Status == "completed"
+		switch text := c.Diffs(false); {
+		case text == "" && ended && it.changed == "":
+			r.block(event.ThreadID, it.label, OneLine(c.Title)) // a summary has no more
+		case text == "", !ended && !c.showsTexts():
+		case text != it.changed:
 			it.changed = text
-			r.block(event.ThreadID, it.label, text)
+			r.block(event.ThreadID, it.label, c.Diffs(done))
+		case done:
+			r.block(event.ThreadID, it.label, c.changes(true))
 		}
 	case "usage":
 		if t := r.turns[event.TurnID]; t != nil && c.TotalTokens > 0 {

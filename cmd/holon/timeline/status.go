@@ -12,6 +12,11 @@ var (
 	spinnerASCII = []string{"|", "/", "-", `\`}
 )
 
+// silentAfter is how long an agent may say nothing at all before a person is told what that
+// may mean: a model answers within seconds, and agents that are not logged in may wait for
+// ever.
+const silentAfter = 30 * time.Second
+
 // status is the text of the status: the lost connection, else the oldest turn that
 // runs with its time, else the idle text; and a line for each child turn.
 func (r *Renderer) status() string {
@@ -54,7 +59,11 @@ func (r *Renderer) status() string {
 	if wait := t.retryAt.Sub(r.options.Now()); wait > 0 {
 		parts = append(parts, "again in "+Elapsed(wait))
 	}
-	parts = append(parts, Elapsed(r.options.Now().Sub(t.since)))
+	took := r.options.Now().Sub(t.since)
+	parts = append(parts, Elapsed(took))
+	if !t.heard && t.state == "running" && t.waits == 0 && took >= silentAfter {
+		parts = append(parts, "nothing from the agent yet: holon doctor checks its login")
+	}
 	if more := len(own) - 1; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}

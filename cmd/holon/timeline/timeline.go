@@ -81,6 +81,7 @@ type turn struct {
 	waits   int       // child turns that it waits for
 	steps   []string  // the running steps
 	usage   *usage
+	heard   bool       // its agent has said or done something
 	child   *childTurn // nil: it is none
 }
 

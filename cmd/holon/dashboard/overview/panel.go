@@ -76,7 +76,11 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		numbers = append(numbers, fmt.Sprintf("%d queued", s.Queued))
 	}
 	if s.Spent != nil && s.Spent.TotalTokens > 0 {
-		numbers = append(numbers, fmt.Sprintf("%s tokens (%s in, %s out)", screen.Tokens(s.Spent.TotalTokens), screen.Tokens(s.Spent.InputTokens), screen.Tokens(s.Spent.OutputTokens)))
+		text := fmt.Sprintf("%s tokens (%s in, %s out", screen.Tokens(s.Spent.TotalTokens), screen.Tokens(s.Spent.InputTokens), screen.Tokens(s.Spent.OutputTokens))
+		if more := s.Spent.TotalTokens - s.Spent.InputTokens - s.Spent.OutputTokens; more > 0 {
+			text += ", " + screen.Tokens(more) + " cached or thinking"
+		}
+		numbers = append(numbers, text+")")
 	}
 	if c := cost(t); c != "" {
 		numbers = append(numbers, c)
