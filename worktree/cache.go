@@ -21,8 +21,8 @@ type State struct {
 
 // The bounds of a Cache.
 const (
-	MaxDirectories = 64               // that are known
-	maxProcesses   = 2                // at once
+	MaxDirectories = 64              // that are known
+	maxProcesses   = 2               // at once
 	interval       = 3 * time.Second // between two refreshes of a directory, at least
 	share          = 20              // a refresh that took long is repeated after this many times as long
 )

@@ -80,6 +80,9 @@ func doing(t *api.ThreadView) string {
 // nowOf is what a thread does now. The server's sentence is about the oldest question.
 func nowOf(s *api.ThreadSummary) string {
 	text := timeline.OneLine(s.Text)
+	if s.Review != "" && s.Status == turns.SummaryFailed { // STATUS says it
+		text = strings.TrimLeft(strings.TrimPrefix(text, string(s.Review)), ":; ")
+	}
 	if more := s.WaitingCount - 1; more > 0 && text != "" {
 		text += fmt.Sprintf(" (and %s)", counted(more, "other", "others"))
 	}

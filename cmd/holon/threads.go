@@ -22,7 +22,7 @@ accepts; --long shows whole ids. STATUS says since when a thread is
   waiting   for a person: holon respond shows the questions, holon review the results
   working   or about to start what is queued
   failed    its last turn has failed
-  blocked   the review of its last turn has refused the result; rejected: without more work
+  blocked   its review has blocked the last result (or rejected); --state failed lists it
   idle      it has nothing to do
   closed    it can only be read
 
