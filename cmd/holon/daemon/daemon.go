@@ -40,6 +40,10 @@ import (
 // its processor time, and costs as much memory again as it keeps.
 const gcPercent = 200
 
+// recordsDir is the directory of the records of agents' processes. A server makes it once
+// it has a log, and nobody else does.
+const recordsDir = "processes"
+
 // Options are the configuration and the environment of a daemon.
 type Options struct {
 	Config  *config.Config
@@ -144,6 +148,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
 		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(), Migrating: d.logMigration,
+		Beside: []string{recordsDir},
 	})
 	if err != nil {
 		return err
@@ -155,7 +160,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.token, err = admission.LoadOrCreateToken(d.cfg.Data); err != nil {
 		return err
 	}
-	records, err := process.OpenRecords(filepath.Join(d.cfg.Data, "processes"))
+	records, err := process.OpenRecords(filepath.Join(d.cfg.Data, recordsDir))
 	if err != nil {
 		return err
 	}
