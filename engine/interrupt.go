@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/seed82539d15/holon/turns"
 )
@@ -49,7 +50,9 @@ func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	by, reason := cmp.Or(c.By, turns.ByClient), c.Reason
 	if reason == "" {
 		reason = "requested by a client"
-		if by == turns.ByOwner {
+		if name, ok := strings.CutPrefix(string(by), turns.ByTokenPrefix); ok {
+			reason = "requested by " + name
+		} else if by == turns.ByOwner {
 			reason = "requested by the owner's agent"
 		}
 	}

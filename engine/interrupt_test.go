@@ -160,6 +160,26 @@ func TestAgentThatFloodsItsInboxIsGivenUpAtTheDeadline(t *testing.T) {
 	}
 }
 
+// Without a reason an interrupt says who asked for it, as far as the server knows.
+func TestAnInterruptSaysWhoAskedForIt(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		first := h.start("a")
+		c := h.next(h.agent)
+		for by, want := range map[turns.By]string{"": "requested by a client", "token:phone": "requested by phone", turns.ByOwner: "requested by the owner's agent"} {
+			queued := h.start("a")
+			if _, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: queued.TurnID, By: by}); err != nil {
+				t.Fatal(err)
+			}
+			if e := h.ended(queued.TurnID); e.Reason != want {
+				t.Errorf("by %q: %q", by, e.Reason)
+			}
+		}
+		c.end(turns.Completed)
+		h.ended(first.TurnID)
+	})
+}
+
 func TestInterruptOfAQueuedTurnIsFinalAtOnce(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "")

@@ -166,12 +166,15 @@ func (o *ownSummary) readError() error {
 	if o.last.State == turns.Completed && turns.StopsEarly(o.last.StopReason) {
 		o.out.StopReason = sanitize.Line(o.last.StopReason, turns.MaxSummaryText)
 	}
-	if o.out.Interrupted = o.last.State == turns.Interrupted; !o.out.Interrupted && o.last.State != turns.Failed {
+	if o.out.Interrupted = o.last.State == turns.Interrupted; !o.out.Interrupted && !o.last.Fails() {
 		return nil
 	}
 	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
 	if err == nil && t != nil && o.out.Interrupted {
 		o.out.Reason = sanitize.Line(t.Reason, turns.MaxSummaryText)
+	}
+	if err == nil && t != nil && t.Review != nil && t.Review.State.Refuses() {
+		o.out.Review, o.out.Reason = t.Review.State, sanitize.Line(t.Review.Why(), turns.MaxSummaryText)
 	}
 	if err == nil && t != nil && t.Error != nil {
 		o.out.Error = &turns.Failure{Kind: t.Error.Kind, Message: sanitize.Line(t.Error.Message, turns.MaxSummaryText)}
@@ -229,7 +232,7 @@ func (o *ownSummary) setStatus() {
 		s.Status, s.Since = turns.SummaryWorking, o.active.StartedAt
 	case s.Queued > 0:
 		s.Status, s.Since = turns.SummaryWorking, o.queued
-	case o.last != nil && o.last.State == turns.Failed:
+	case o.last != nil && o.last.Fails():
 		s.Status, s.Since = turns.SummaryFailed, o.last.CompletedAt
 	case o.last != nil:
 		s.Status, s.Since = turns.SummaryIdle, o.last.CompletedAt

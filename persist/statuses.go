@@ -19,7 +19,7 @@ type statuses struct {
 
 	needs   map[string]notify.Time // by thread: since when it needs somebody
 	working map[string]struct{}    // threads with an active or queued turn
-	failed  map[string]struct{}    // threads with a turn that failed, of whatever age
+	failed  map[string]struct{}    // threads with a turn that failed or was refused, of whatever age
 	cut     bool                   // needs and working are incomplete: there are too many rows
 	failCut bool                   // failed is
 }
@@ -109,8 +109,15 @@ func (x *statuses) readReviews() error {
 	return err
 }
 
-func (x *statuses) readFailed() (err error) {
-	x.failCut, err = x.threads(turns.Failed, x.failed, func(string) {})
+func (x *statuses) readFailed() error {
+	cut, err := x.threads(turns.Failed, x.failed, func(string) {})
+	if err != nil {
+		return err
+	}
+	more, err := x.scan(ledger.Range{Index: turns.BriefRefused, After: int64(0)}, func(v ledger.Values) {
+		x.failed[turns.ReadBrief(v).ThreadID] = struct{}{}
+	})
+	x.failCut = cut || more
 	return err
 }
 
@@ -135,7 +142,7 @@ func (x *statuses) of(t *threads.Thread) (turns.ListStatus, error) {
 	return turns.ListDone, err
 }
 
-// hasFailed reports whether the turn of a thread that ended last has failed. Most
+// hasFailed reports whether the turn of a thread that ended last has failed or was refused. Most
 // threads never had one that did.
 func (x *statuses) hasFailed(t *threads.Thread) (bool, error) {
 	if _, ok := x.failed[t.ThreadID]; !ok && !x.failCut {
@@ -151,7 +158,7 @@ func (x *statuses) hasFailed(t *threads.Thread) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known.Failed, known.At = last != nil && last.State == turns.Failed, t.LatestSeq
+	known.Failed, known.At = last != nil && last.Fails(), t.LatestSeq
 	if x.memory != nil {
 		x.memory.Put(t.ThreadID, known)
 	}

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (w *wording) says(text string) {
 	}
 	if o := objectOf([]byte(text)); o != nil {
 		if !w.shows(o) {
-			w.add(Input, layout([]byte(text)))
+			w.add(Input, layout(w.unshown([]byte(text))))
 		}
 		return
 	}
@@ -161,19 +162,48 @@ func (w *wording) says(text string) {
 // letter is another one: it may be another file.
 func (w *wording) shows(o object) bool {
 	for _, raw := range o {
-		text, ok := textOf(raw)
-		if !ok || text != "" && text != w.command && text != w.cwd && !slices.Contains(w.exact, text) {
+		if text, ok := textOf(raw); !ok || text != "" && !w.hasExactly(text) {
 			return false
 		}
 	}
 	return true
 }
 
+func (w *wording) hasExactly(text string) bool {
+	return text == w.command || text == w.cwd || slices.Contains(w.exact, text)
+}
+
+// unshown is an object without the members that are shown elsewhere. What is left keeps its
+// source text and its order.
+func (w *wording) unshown(raw json.RawMessage) json.RawMessage {
+	var left [][]byte
+	d := json.NewDecoder(bytes.NewReader(raw))
+	_, err := d.Token()
+	for err == nil && d.More() {
+		begin := d.InputOffset()
+		var value json.RawMessage
+		if _, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		if text, ok := textOf(value); err == nil && (!ok || text == "" || !w.hasExactly(text)) {
+			left = append(left, bytes.TrimLeft(raw[begin:d.InputOffset()], ", \t\r\n"))
+		}
+	}
+	if err != nil { // it is shown as it is
+		return raw
+	}
+	return slices.Concat([]byte("{"), bytes.Join(left, []byte(",")), []byte("}"))
+}
+
 // input adds what the tool is called with, if something of it is not shown yet.
 func (w *wording) input() {
 	raw := w.subject["input"]
-	if o := objectOf(raw); isNone(raw) || o != nil && w.shows(o) {
+	o := objectOf(raw)
+	switch {
+	case isNone(raw) || o != nil && w.shows(o):
 		return
+	case o != nil:
+		raw = w.unshown(raw)
 	}
 	w.add(Input, layout(raw))
 }

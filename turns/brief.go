@@ -17,7 +17,7 @@ type Brief struct {
 	UpdatedSeq  int64
 	Retry       bool // it waits for its next attempt
 	Waits       bool // the active turn has an unanswered question
-	InReview    bool
+	Review      ReviewState
 	Message     string // of the progress
 	StopReason  string
 	ThreadID    string
@@ -33,6 +33,7 @@ var (
 	BriefChildrenOf = briefly(ChildrenOf)
 	BriefInReview   = briefly(PendingReviewsOfThread)
 	BriefReviews    = briefly(PendingReviews)
+	BriefRefused    = briefly(Refused)
 )
 
 func briefly(ix *ledger.Index) *ledger.Index {
@@ -46,9 +47,13 @@ func ReadBrief(v ledger.Values) Brief {
 	b := Brief{
 		CreatedSeq: v.Int(0), TurnID: v.Text(1), State: State(v.Text(2)), Progress: Progress(v.Text(3)),
 		QueuedAt: notify.TimeFromMilli(v.Int(4)), StartedAt: notify.TimeFromMilli(v.Int(5)),
-		CompletedAt: notify.TimeFromMilli(v.Int(6)), UpdatedSeq: v.Int(7), Retry: v.Int(8) != 0, InReview: ReviewState(v.Text(10)) == ReviewPending,
+		CompletedAt: notify.TimeFromMilli(v.Int(6)), UpdatedSeq: v.Int(7), Retry: v.Int(8) != 0, Review: ReviewState(v.Text(10)),
 		Message: v.Text(11), StopReason: v.Text(12), ThreadID: v.Text(13),
 	}
 	b.Waits = b.State == Active && b.Progress == Waiting && !b.Retry && v.Blob(9) == nil
 	return b
 }
+
+// Fails reports whether nothing good has come of a turn that ended: it has failed, or its
+// review has refused the end.
+func (b *Brief) Fails() bool { return b.State == Failed || b.Review.Refuses() }

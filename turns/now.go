@@ -33,6 +33,9 @@ func (s *Summary) Now(r Recent) string {
 	case SummaryWorking:
 		return s.work(r)
 	case SummaryFailed:
+		if s.Review != "" {
+			return ending(s.refusal(), r.Last)
+		}
 		if s.Error == nil {
 			return r.Last
 		}
@@ -48,6 +51,14 @@ func (s *Summary) Now(r Recent) string {
 		}
 	}
 	return r.Last
+}
+
+// refusal is how a review has refused the end.
+func (s *Summary) refusal() string {
+	if s.Reason == "" {
+		return string(s.Review)
+	}
+	return string(s.Review) + ": " + s.Reason
 }
 
 // work is Now of a thread that works.

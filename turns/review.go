@@ -70,6 +70,10 @@ const (
 	MaxNoteBytes = 16 << 10
 )
 
+// Refuses reports whether a review in this state says of an end that it is not good enough.
+// A turn that continues a rejected one is the newer one of its thread.
+func (s ReviewState) Refuses() bool { return s == Rejected || s == Blocked }
+
 // Review is what is known of the review of a turn. Only Policy is set until the turn
 // has ended in a way that the policy asks about, and again after a retry.
 type Review struct {
@@ -192,6 +196,17 @@ func (c *ReviewTurn) MayReview(t *Turn) error {
 // MaxContinuations did so before it.
 func (t *Turn) MayContinue() bool { return t.Continuations < MaxContinuations }
 
+// Why says why a review refuses an end, "" if nobody has said it.
+func (r *Review) Why() string {
+	switch {
+	case r.Note != "":
+		return r.Note
+	case r.Reason == ReviewTimeout:
+		return "nobody has reviewed it in time"
+	}
+	return ""
+}
+
 // InReview reports whether the turn has ended and waits for a verdict.
 func (t *Turn) InReview() bool { return t.Review != nil && t.Review.State == ReviewPending }
 
@@ -268,6 +283,11 @@ var (
 	PendingReviewsOfThread = &ledger.Index{Table: Table, Name: "turns_review_thread", Columns: []string{"thread_id", "created_seq"}, Where: inReview}
 	// ReviewsDue finds them by the time at which they become blocked.
 	ReviewsDue = &ledger.Index{Table: Table, Name: "turns_review_due", Columns: []string{"review_due_at", "created_seq"}, Where: inReview}
+
+	// Refused finds turns of which the review has rejected or blocked the end.
+	Refused = &ledger.Index{Table: Table, Name: "turns_refused", Columns: []string{"created_seq"}, Where: []ledger.Only{
+		{Column: "review_state", Values: []any{string(Rejected), string(Blocked)}},
+	}}
 
 	inReview = []ledger.Only{{Column: "review_state", Values: []any{string(ReviewPending)}}}
 	// notInReview leaves out turns that wait for a review.

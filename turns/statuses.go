@@ -10,7 +10,7 @@ type ListStatus string
 const (
 	ListNeedsYou ListStatus = "needs_you" // a question is open, or an end waits for a review
 	ListWorking  ListStatus = "working"   // a turn is active or queued
-	ListFailed   ListStatus = "failed"    // the newest turn that ended has failed
+	ListFailed   ListStatus = "failed"    // the newest turn that ended has failed, or its review has refused its end
 	ListDone     ListStatus = "done"      // open, and nothing of the others
 	ListClosed   ListStatus = "closed"    // also while it is closing
 )

@@ -28,7 +28,8 @@ type Summary struct {
 	Changed      *items.Lines  `json:"changed,omitzero"`     // by the thread's own changes of files
 	Error        *Failure      `json:"error,omitzero"`       // of the newest turn that ended, if that failed
 	Interrupted  bool          `json:"interrupted,omitzero"` // the newest turn that ended was interrupted
-	Reason       string        `json:"reason,omitzero"`      // why it was, as far as is known
+	Review       ReviewState   `json:"review,omitzero"`      // rejected or blocked, if the newest turn that ended was refused by its review
+	Reason       string        `json:"reason,omitzero"`      // why it was interrupted or refused, as far as is known
 	StopReason   string        `json:"stop_reason,omitzero"` // of the newest turn that ended, if that completed but stopped early
 	UpdatedAt    notify.Time   `json:"updated_at"`           // of the newest event of the thread
 	SeenSeq      int64         `json:"seen_seq"`             // how far the caller has looked; 0 = never
@@ -42,7 +43,7 @@ const (
 	SummaryClosed  SummaryStatus = "closed"  // also while it is closing
 	SummaryWaiting SummaryStatus = "waiting" // a person must answer a question, or review an end
 	SummaryWorking SummaryStatus = "working" // a turn is active or queued
-	SummaryFailed  SummaryStatus = "failed"  // the newest turn that ended has failed
+	SummaryFailed  SummaryStatus = "failed"  // the newest turn that ended has failed, or its review has refused its end
 	SummaryIdle    SummaryStatus = "idle"
 )
 
@@ -130,7 +131,7 @@ type SummaryQuery struct {
 // Remembered is what a Memory keeps of a thread.
 type Remembered struct {
 	Prompt string // its first prompt, as a title; "" = not known. It never changes
-	Failed bool   // the newest turn that ended has failed
+	Failed bool   // the newest turn that ended has failed, or its review has refused its end
 	At     int64  // the latest_seq of the thread that Failed is as of; 0 = not known
 }
 
@@ -173,9 +174,9 @@ func (s *Summarized) Bytes() int {
 func (c *ChildCounts) Count(b Brief) {
 	c.Total++
 	switch {
-	case b.Waits || b.InReview:
+	case b.Waits || b.Review == ReviewPending:
 		c.Waiting++
-	case b.State == Failed:
+	case b.Fails():
 		c.Failed++
 	case !b.State.Ended():
 		c.Working++

@@ -9,19 +9,22 @@ import (
 )
 
 // State is what is known of a directory. Branch is the beginning of the commit's hash if
-// no branch is checked out. Added and Removed count lines of files that git tracks.
+// no branch is checked out. Added and Removed count lines of files that git tracks. New
+// counts files that it neither tracks nor ignores, and directories that have only such, as
+// git status lists them.
 type State struct {
 	Branch  string `json:"branch"`
 	Added   int64  `json:"added"`
 	Removed int64  `json:"removed"`
+	New     int64  `json:"new,omitzero"`
 }
 
 // The bounds of a Cache.
 const (
 	MaxDirectories = 64               // that are known
 	maxProcesses   = 2                // at once
-	interval       = 10 * time.Second // between two refreshes of a directory, at least
-	share          = 10               // a refresh that took long is repeated after this many times as long
+	interval       = 3 * time.Second // between two refreshes of a directory, at least
+	share          = 20              // a refresh that took long is repeated after this many times as long
 )
 
 // Cache knows directories. Get may be called from many goroutines. The nil Cache knows

@@ -51,16 +51,35 @@ func (c *Cache) read(ctx context.Context, dir string) (*State, error) {
 	}
 	s := &State{Branch: branch}
 	s.Added, s.Removed = count(out)
+	if out, err = c.untracked(ctx, r); err == nil { // without it the branch and the lines are known
+		s.New = int64(bytes.Count(out, []byte{0}))
+	}
 	return s, nil
 }
 
-// diff compares the work tree with a commit. git gets the repository's objects and index,
-// and nothing else of it. It writes nothing, fetches nothing and asks no questions.
+// diff compares the work tree with a commit.
 func (c *Cache) diff(ctx context.Context, r *repository, commit string) ([]byte, error) {
+	return c.run(ctx, r, "diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames", "--numstat", "-z", commit, "--")
+}
+
+// untracked lists what is new in the work tree. A directory in which all is new is not gone
+// through: it is one name.
+func (c *Cache) untracked(ctx context.Context, r *repository) ([]byte, error) {
+	args := []string{"ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-per-directory=.gitignore", "-z"}
+	exclude := filepath.Join(r.common, "info", "exclude")
+	if f, err := open(exclude); err == nil {
+		_ = f.Close() // git reads it
+		args = append(args, "--exclude-from="+exclude)
+	}
+	return c.run(ctx, r, args...)
+}
+
+// run runs git, which gets the repository's objects and index, and nothing else of it. It
+// writes nothing, fetches nothing and asks no questions.
+func (c *Cache) run(ctx context.Context, r *repository, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.maxTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.git, "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
-		"diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames", "--numstat", "-z", commit, "--")
+	cmd := exec.CommandContext(ctx, c.git, append([]string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"}, args...)...)
 	cmd.Dir = r.root
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C",

@@ -67,12 +67,20 @@ func TestStateOfADirectory(t *testing.T) {
 		make func(t *testing.T, dir string) string // changes the repository, and returns the directory to read
 		want State
 	}{
-		"clean": {func(_ *testing.T, dir string) string { return dir }, State{"main", 0, 0}},
+		"clean": {func(_ *testing.T, dir string) string { return dir }, State{"main", 0, 0, 0}},
 		"changed, from a directory in it": {func(t *testing.T, dir string) string {
 			write(t, "one\n2\n3\n", dir, "file")
 			write(t, "not tracked\n", dir, "sub", "new")
 			return filepath.Join(dir, "sub")
-		}, State{"main", 2, 1}},
+		}, State{"main", 2, 1, 1}},
+		"new files": {func(t *testing.T, dir string) string {
+			write(t, "*.log\nbuild/\n", dir, ".gitignore")
+			write(t, "secret\n", dir, ".git", "info", "exclude")
+			for _, name := range []string{"a", "b.log", "secret", "build/c", "all/new/d", "all/new/e"} {
+				write(t, "new\n", dir, filepath.FromSlash(name))
+			}
+			return dir
+		}, State{"main", 0, 0, 3}}, // .gitignore, a and all/
 		"staged, removed and binary files": {func(t *testing.T, dir string) string {
 			write(t, "a\nb\nc\n", dir, "staged")
 			write(t, "\x00\x01", dir, "binary")
@@ -81,28 +89,28 @@ func TestStateOfADirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			return dir
-		}, State{"main", 3, 2}},
+		}, State{"main", 3, 2, 0}},
 		"a branch with a slash, packed": {func(t *testing.T, dir string) string {
 			git(t, dir, "checkout", "-qb", "fix/it")
 			git(t, dir, "pack-refs", "--all")
 			git(t, dir, "gc", "-q")
 			write(t, "", dir, "file")
 			return dir
-		}, State{"fix/it", 0, 2}},
+		}, State{"fix/it", 0, 2, 0}},
 		"a linked work tree": {func(t *testing.T, dir string) string {
 			linked := filepath.Join(t.TempDir(), "linked")
 			git(t, dir, "worktree", "add", "-q", "-b", "other", linked)
 			write(t, "changed here\n", linked, "file")
 			write(t, "", dir, "file")
 			return linked
-		}, State{"other", 1, 2}},
+		}, State{"other", 1, 2, 0}},
 		"no commit yet": {func(t *testing.T, dir string) string {
 			fresh := t.TempDir()
 			git(t, fresh, "init", "-q", "-b", "trunk")
 			write(t, "a\n", fresh, "a")
 			git(t, fresh, "add", "a")
 			return fresh
-		}, State{"trunk", 1, 0}},
+		}, State{"trunk", 1, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reader(t)
@@ -175,7 +183,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	git(t, dir, "config", "core.hooksPath", filepath.Dir(script))
 	write(t, "one\nother\n", dir, "file")
 	got, err := reader(t).read(context.Background(), dir)
-	if err != nil || *got != (State{"main", 1, 1}) {
+	if err != nil || *got != (State{"main", 1, 1, 0}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if text, err := os.ReadFile(ran); err == nil {

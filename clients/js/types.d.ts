@@ -767,6 +767,7 @@ export type ThreadListResult = {
         message: string;
       };
       interrupted?: boolean;
+      review?: Open<"pending" | "approved" | "rejected" | "blocked">;
       reason?: string;
       stop_reason?: string;
       updated_at: string;
@@ -776,6 +777,7 @@ export type ThreadListResult = {
         branch: string;
         added: number;
         removed: number;
+        new?: number;
       };
     };
     inbox: {
@@ -883,6 +885,7 @@ export type ThreadReadResult = {
         message: string;
       };
       interrupted?: boolean;
+      review?: Open<"pending" | "approved" | "rejected" | "blocked">;
       reason?: string;
       stop_reason?: string;
       updated_at: string;
@@ -892,6 +895,7 @@ export type ThreadReadResult = {
         branch: string;
         added: number;
         removed: number;
+        new?: number;
       };
     };
     inbox: {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func newConfigCommand(g *globals) *cobra.Command {
@@ -75,6 +76,9 @@ func printConfig(con *console, loaded *config.Loaded, format string) error {
 	}
 	if loaded.File == "" {
 		fmt.Fprintln(con.err, "no configuration file was read")
+	}
+	if record, err := client.ReadServerFile(loaded.Data); err == nil && record.Process.Alive() {
+		fmt.Fprintln(con.err, "the server that runs has the settings of its start: restart it for other ones")
 	}
 	return nil
 }

@@ -31,6 +31,35 @@ func TestWhatServeCannotHaveIsSaidWithAWayOut(t *testing.T) {
 	}
 }
 
+// A log that has become an empty file is lost, and no new one is begun in its place.
+func TestAnEmptyLogIsNoNewOne(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	s.start()
+	s.want("run", "hello")
+	s.stop()
+	for _, name := range []string{"holon.db-wal", "holon.db-shm"} {
+		_ = os.Remove(filepath.Join(s.data, name)) // it may not be there
+	}
+	log := filepath.Join(s.data, "holon.db")
+	if err := os.Truncate(log, 0); err != nil {
+		t.Fatal(err)
+	}
+	r := holon(t, s.data, "", "serve", "--listen=127.0.0.1:0")
+	if r.code != exitFailed || !strings.Contains(r.err, "is empty, and a server has run in this directory") || !strings.Contains(r.err, "holon restore FILE") {
+		t.Errorf("%+v", r)
+	}
+	if info, err := os.Stat(log); err != nil || info.Size() != 0 {
+		t.Errorf("it was written to: %v, %v", info, err)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	if list := s.want("threads"); strings.Contains(list, "hello") {
+		t.Errorf("what was lost is there:\n%s", list)
+	}
+}
+
 func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	file := &fs.PathError{Op: "open", Path: filepath.Join(t.TempDir(), "lock")}
 	at := func(errno syscall.Errno) error {

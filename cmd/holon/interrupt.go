@@ -36,6 +36,15 @@ func (f *changeFlags) params(name, id string) map[string]any {
 	return params
 }
 
+// interruptOf are the params of turn/interrupt: its reason says who it was.
+func (f *changeFlags) interruptOf(turnID string) map[string]any {
+	params := f.params("turn_id", turnID)
+	if f.reason == "" {
+		params["reason"] = "holon interrupt"
+	}
+	return params
+}
+
 func newInterruptCommand(g *globals) *cobra.Command {
 	var flags changeFlags
 	cmd := &cobra.Command{
@@ -72,7 +81,7 @@ the turn that is named is stopped, and without a name only with --yes.
 					return err
 				}
 			}
-			raw, r, err := change[turns.InterruptResult](c, "turn/interrupt", flags.key, flags.params("turn_id", s.turn.TurnID))
+			raw, r, err := change[turns.InterruptResult](c, "turn/interrupt", flags.key, flags.interruptOf(s.turn.TurnID))
 			if err != nil {
 				return fmt.Errorf("%s: %w", s, err)
 			}

@@ -195,11 +195,18 @@ func optionsOf(ctx context.Context, c *client.Client, id any) string {
 func optionNames(content timeline.Content) string {
 	var names []string
 	for _, option := range content.Options {
-		kind := option.Kind
-		if longer := wording.Longer(kind); longer != "" {
-			kind += ", " + longer
+		var facts []string // what the id does not say
+		if option.Kind != option.ID && option.Kind != "" {
+			facts = append(facts, option.Kind)
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", option.ID, kind))
+		if longer := wording.Longer(option.Kind); longer != "" {
+			facts = append(facts, longer)
+		}
+		name := option.ID
+		if len(facts) > 0 {
+			name += " (" + strings.Join(facts, ", ") + ")"
+		}
+		names = append(names, name)
 	}
 	return timeline.OneLine(strings.Join(names, ", "))
 }

@@ -48,8 +48,11 @@ func readSummary(raw json.RawMessage) (t api.ThreadView, err error) {
 // summaryStatus says what a thread is and for how long: "waiting 6m".
 func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	text := string(s.Status)
-	if state == threads.Closing {
+	switch {
+	case state == threads.Closing:
 		text = string(state)
+	case s.Status == turns.SummaryFailed && s.Review != "":
+		text = string(s.Review)
 	}
 	if !s.Since.IsZero() {
 		text += " " + age(s.Since.Time)
@@ -83,18 +86,25 @@ func nowOf(s *api.ThreadSummary) string {
 	return text
 }
 
-// branch is a branch with the lines that differ from its last commit, "" if nothing is
-// known.
+// branch is a branch, and in parentheses what is not committed in the directory; "" if
+// nothing is known.
 func branch(git *worktree.State) string {
 	if git == nil {
 		return ""
 	}
-	text := timeline.OneLine(git.Branch)
+	var open []string
 	if git.Added > 0 {
-		text += fmt.Sprintf(" +%d", git.Added)
+		open = append(open, fmt.Sprintf("+%d", git.Added))
 	}
 	if git.Removed > 0 {
-		text += fmt.Sprintf(" -%d", git.Removed)
+		open = append(open, fmt.Sprintf("-%d", git.Removed))
+	}
+	if git.New > 0 {
+		open = append(open, fmt.Sprintf("%d new", git.New))
+	}
+	text := timeline.OneLine(git.Branch)
+	if len(open) > 0 {
+		text += " (" + strings.Join(open, " ") + ")"
 	}
 	return text
 }

@@ -22,12 +22,15 @@ accepts; --long shows whole ids. STATUS says since when a thread is
   waiting   for a person: holon respond shows the questions, holon review the results
   working   or about to start what is queued
   failed    its last turn has failed
+  blocked   the review of its last turn has refused the result; rejected: without more work
   idle      it has nothing to do
   closed    it can only be read
 
-TITLE is the beginning of the first prompt if a thread has none. BRANCH, with the lines
-added and removed since its last commit, is read in the background, so it may be
-missing the first time. -o json prints all that is known.`,
+TITLE is the beginning of the first prompt if a thread has none. BRANCH is that of the
+thread's directory, with what is not committed there, by whomever: lines added and
+removed, and new files. It is as it was when somebody last looked, and is then read
+again, so it may be missing the first time. -o json prints all that is known, also what
+the thread itself has changed.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			filter, err := threadsIn(state)
@@ -71,6 +74,8 @@ func threadsIn(state string) (map[string]any, error) {
 		"waiting": turns.ListNeedsYou, "working": turns.ListWorking, "failed": turns.ListFailed, "idle": turns.ListDone,
 	}[state]
 	switch {
+	case state == string(turns.Blocked), state == string(turns.Rejected):
+		return nil, usagef("--state: what a review has %s is among the failed ones: --state failed", state)
 	case status != "":
 		return map[string]any{"status": []turns.ListStatus{status}}, nil
 	case state != "" && !slices.Contains(threadStates, state):

@@ -44,7 +44,7 @@ done idle TIME /say done done echo TIME ago
 broken failed TIME /fail it broke it broke echo TIME ago
 asks waiting TIME /ask Delete it? Delete it? echo TIME ago
 works working TIME /sleep 600000 1 queued echo TIME ago
-stopped idle TIME /sleep 600000 interrupted: requested by a client echo TIME ago
+stopped idle TIME /sleep 600000 interrupted: holon interrupt echo TIME ago
 held idle TIME /say held held; paused echo TIME ago
 over closed TIME /say over over echo TIME ago`)
 	got := regexp.MustCompile(` +`).ReplaceAllString(anonymous(s.want("threads")), " ")

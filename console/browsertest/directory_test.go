@@ -19,6 +19,7 @@ func TestAMissingDirectoryIsSaidAtItsField(t *testing.T) {
 		p.press("form.new button", "Start")
 		p.sees("form.new #directory-missing[role=alert]", "proiect")
 		p.sees("form.new #directory-missing", "Nothing was started.")
+		p.seesNot("form.new #directory-missing", "Cwd")
 		p.until("document.activeElement.matches('input[aria-invalid=true][aria-describedby=directory-missing]')")
 		if all := s.call("thread/list", object{})["threads"].([]any); len(all) != 0 {
 			t.Errorf("there is a thread: %v", all)

@@ -25,7 +25,7 @@ func TestTheOldestOf308ThatNeedsYouIsSeen(t *testing.T) {
 			s.call("thread/start", object{"agent": "echo", "title": fmt.Sprintf("Job the %dth", i)})
 		}
 		p := open(t, s, f, "#/")
-		for group, titles := range map[string][]string{"Needs you 2": {"Old 0", "Old 3"}, "Working 1": {"Old 1"}, "Failed 1": {"Old 2"}, "Done 304": {"Job the 303th"}} {
+		for group, titles := range map[string][]string{"Needs you 2": {"Old 0", "Old 3"}, "Working 1": {"Old 1"}, "Failed 1": {"Old 2"}, "Idle 304": {"Job the 303th"}} {
 			for _, title := range titles {
 				p.sees("section:has(h2)", group)
 				p.until(fmt.Sprintf("[...document.querySelectorAll('section:has(h2)')].some(s => s.querySelector('h2').innerText === %s && [...s.querySelectorAll('li .title')].some(t => t.innerText === %s))", quote(group), quote(title)))
@@ -44,7 +44,7 @@ func TestTheOldestOf308ThatNeedsYouIsSeen(t *testing.T) {
 		p.until("document.querySelector('li.card[data-state=working] .doing').innerText !== " + quote(before))
 
 		p.write("input[type=search]", "12th job")
-		p.sees("h2", "Done 3")
+		p.sees("h2", "Idle 3")
 		for _, title := range []string{"Job the 12th", "Job the 112th", "Job the 212th"} {
 			p.sees("li.card", title)
 		}

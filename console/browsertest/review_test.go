@@ -59,7 +59,7 @@ func TestWaitingAnswersReviews(t *testing.T) {
 		p.press("section[aria-label^='Review'] button", "Block")
 		p.seesNot("section[aria-label^='Review']", "")
 		s.reviewed(bad, "blocked")
-		p.sees(".end", "Review: blocked")
+		p.sees(".end", "Blocked by its review")
 
 		// The rejected one was continued with the note, and waits again.
 		p.goTo("#/thread/" + poor)

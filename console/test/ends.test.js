@@ -46,6 +46,9 @@ test('what the state and the queue of a thread say is not said again', () => {
     [{ ...ended, interrupted: true, text: 'interrupted; last: Half.' }, ['interrupted', '', 'last: Half.']],
     [{ ...ended, stop_reason: 'max_tokens', text: 'stopped early (max_tokens); last: Half.' }, ['early', '', 'out of tokens; last: Half.']],
     [{ ...ended, stop_reason: 'a $& of its own', text: 'stopped early (a $& of its own)' }, ['early', '', 'a $& of its own']],
+    [{ ...ended, status: 'failed', review: 'blocked', text: 'blocked: bad; last: Half.' }, ['blocked', '', 'bad; last: Half.']],
+    [{ ...ended, status: 'failed', review: 'rejected', text: 'rejected' }, ['rejected', '', '']],
+    [{ ...ended, status: 'failed', text: 'blocked: by the model' }, ['failed', '', 'blocked: by the model']],
     [{ status: 'working', queued: 0, text: 'has begun' }, ['working', '', '']],
     [{ status: 'working', queued: 2, text: 'has begun' }, ['working', '2 queued', '']],
     [{ status: 'working', queued: 2, text: '2 turns wait in the queue' }, ['queued', '2 turns', '']],
@@ -62,6 +65,9 @@ test('why a turn ended is said in words, and not if it says nothing', () => {
   assert.equal(whyOf({ state: 'completed', stop_reason: 'end_turn' }), '')
   assert.equal(whyOf({ state: 'interrupted', reason: 'requested by a client' }), '')
   assert.equal(whyOf({ state: 'interrupted', reason: 'server restarted' }), 'server restarted')
+  assert.equal(endOf({ state: 'completed', review: { state: 'blocked' } }), 'blocked')
+  assert.equal(endOf({ state: 'completed', stop_reason: 'refusal', review: { state: 'approved' } }), 'early')
+  assert.equal(whyOf({ state: 'completed', review: { state: 'blocked', note: 'bad' } }), 'bad')
 })
 
 test('why a try was given up is said in words', () => {

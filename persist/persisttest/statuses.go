@@ -174,6 +174,11 @@ func countedThreads(t *testing.T, h Harness) {
 	review.Attempt("turn_r")
 	review.EndInReview("turn_r")
 	review.Commit()
+	refused := make("thread_refused", "echo", 0)
+	refused.Attempt("turn_x")
+	refused.EndInReview("turn_x")
+	refused.Review("turn_x", turns.Blocked, "")
+	refused.Commit()
 	closing := make("thread_closing", "echo", 0)
 	closing.Attempt("turn_c")
 	closing.Create("turn_c", "item_c", items.StatusPending, items.Question{Type: items.KindQuestion, Message: "Which?"})
@@ -194,13 +199,13 @@ func countedThreads(t *testing.T, h Harness) {
 	}
 	for status, want := range map[turns.ListStatus]string{
 		turns.ListNeedsYou: "thread_asks thread_child_asks thread_review", turns.ListWorking: "thread_child_works thread_queued",
-		turns.ListFailed: "thread_failed", turns.ListDone: "me thread_done thread_again", turns.ListClosed: "thread_closing",
+		turns.ListFailed: "thread_failed thread_refused", turns.ListDone: "me thread_done thread_again", turns.ListClosed: "thread_closing",
 	} {
 		if got := listOf(status); got != want {
 			t.Errorf("%s: %s, want %s", status, got, want)
 		}
 	}
-	if got := listOf(turns.ListFailed, turns.ListWorking); got != "thread_child_works thread_queued thread_failed" {
+	if got := listOf(turns.ListFailed, turns.ListWorking); got != "thread_child_works thread_queued thread_failed thread_refused" {
 		t.Errorf("two statuses: %s", got)
 	}
 	counts := func(want turns.StatusCounts) {
@@ -210,12 +215,15 @@ func countedThreads(t *testing.T, h Harness) {
 			t.Errorf("%s, %v; want %+v", said(l.Counts), err, want)
 		}
 	}
-	want := turns.StatusCounts{NeedsYou: 3, Working: 1, Failed: 1, Done: 2, Closed: 1, WaitingSince: summaryOf(t, h.Store, "thread_review").Since}
+	want := turns.StatusCounts{NeedsYou: 3, Working: 1, Failed: 2, Done: 2, Closed: 1, WaitingSince: summaryOf(t, h.Store, "thread_review").Since}
 	counts(want)
 
 	failed.Attempt("turn_g")
 	failed.EndTurn("turn_g")
 	failed.Commit()
+	refused.Attempt("turn_y")
+	refused.EndTurn("turn_y")
+	refused.Commit()
 	review.Attempt("turn_s")
 	review.Create("turn_s", "item_s", items.StatusPending, items.Question{Type: items.KindQuestion, Message: "Which?"})
 	review.Commit()
@@ -224,7 +232,7 @@ func countedThreads(t *testing.T, h Harness) {
 	if err != nil || *l.Counts != (turns.StatusCounts{Working: 1, Done: 1}) {
 		t.Errorf("within %v: %s, %v", below, said(l.Counts), err)
 	}
-	want.Failed, want.Done, want.WaitingSince = 0, 3, summaryOf(t, h.Store, "thread_asks").Since
+	want.Failed, want.Done, want.WaitingSince = 0, 4, summaryOf(t, h.Store, "thread_asks").Since
 	counts(want)
 	if got := listOf(turns.ListFailed); got != "" {
 		t.Errorf("failed, and completed since: %s", got)

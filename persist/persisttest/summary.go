@@ -128,12 +128,22 @@ func summaries(t *testing.T, h Harness) {
 	})
 	m.Review("turn_c", turns.Approved, "")
 	step("its verdict", func(notify.Time) { want.Reviews, want.Status, want.Text = 0, turns.SummaryIdle, long(199)+"…" })
+	m.Attempt("turn_blocked")
+	m.Commit()
+	m.EndInReview("turn_blocked")
+	m.Commit()
+	m.Review("turn_blocked", turns.Blocked, "")
+	step("a verdict that refuses the end", func(notify.Time) {
+		want.TurnID, want.Since, want.Status, want.Review = "turn_blocked", m.turn("turn_blocked").CompletedAt, turns.SummaryFailed, turns.Blocked
+		want.Reason, want.Text = "the note", "blocked: the note; last: "+long(174)+"…"
+	})
 	m.Rewind("turn_a", "", turns.CauseRequest)
 	m.Attempt("turn_a")
 	m.Commit()
 	m.Add(notify.TurnFailed, "turn_a", "", &turns.EndedEvent{Type: "failed", State: turns.Failed, CompletedAt: notify.TimeOf(m.clock.Add(1e6))})
 	step("an older turn that failed again", func(now notify.Time) {
 		want.TurnID, want.Status, want.Since, want.Error = "turn_a", turns.SummaryFailed, now, nil
+		want.Review, want.Reason, want.Text = "", "", long(199)+"…"
 	})
 	m.Attempt("turn_d")
 	m.Commit()

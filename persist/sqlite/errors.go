@@ -56,7 +56,7 @@ type EmptyError struct{ Path string }
 
 // Error implements error.
 func (e *EmptyError) Error() string {
-	return fmt.Sprintf("the database %s is empty: something has emptied it", e.Path)
+	return fmt.Sprintf("%s is empty, and a server has run in this directory: its log is lost", e.Path)
 }
 
 // checkEmptied refuses an empty database where a log was. SQLite would take it for a new

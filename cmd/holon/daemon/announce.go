@@ -67,7 +67,8 @@ func (d *daemon) announce() error {
 			if d.cfg.Auth == "token" {
 				header = "-H @" + filepath.Join(d.cfg.Data, "curl-header") + " "
 			}
-			d.say("try: %s run --data %s \"hello\"        watch: curl -N %s'%s/rpc/stream?after_seq=0'", program(), d.cfg.Data, header, u)
+			d.say("try: %s run --data %s \"hello\"", program(), d.cfg.Data)
+			d.say("watch: curl -N %s'%s/rpc/stream?after_seq=0'", header, u)
 			break
 		}
 	}

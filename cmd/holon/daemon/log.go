@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -42,13 +43,18 @@ func (o *Options) core() func(zapcore.WriteSyncer, zapcore.LevelEnabler) zapcore
 }
 
 // Say writes to Stderr what is for people, whatever the level of the log: as it is, or as
-// the message of an entry of this level.
+// the message of an entry of this level, with what to do, the lines after the first, as hint.
 func (o *Options) Say(level zapcore.Level, text string) {
 	if o.Text {
 		_, _ = o.Stderr.Write([]byte(text + "\n")) // it returns no error
 		return
 	}
-	zap.New(jsonCore(zapcore.AddSync(o.Stderr), zapcore.DebugLevel)).Log(level, text)
+	message, hint, _ := strings.Cut(text, "\n")
+	var fields []zap.Field
+	if hint = strings.Join(strings.Fields(hint), " "); hint != "" {
+		fields = append(fields, zap.String("hint", hint))
+	}
+	zap.New(jsonCore(zapcore.AddSync(o.Stderr), zapcore.DebugLevel)).Log(level, message, fields...)
 }
 
 // say says something that is no problem.

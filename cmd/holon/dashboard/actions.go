@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -223,7 +224,7 @@ func renamed(a screen.Rename) string {
 	if a.Title == "" {
 		return "It has no title until its agent gives one."
 	}
-	return "Renamed. Its agent does not replace that."
+	return "Renamed. The agent keeps this title."
 }
 
 // reviewed says what follows from a verdict.
@@ -285,6 +286,9 @@ const pendingTime = 2 * time.Second
 // the dashboard ended.
 func (p *program) sendPending() {
 	actions := append(p.overview.Pending(), pending(p.page)...)
+	if left := overview.Left(p.overview); left != nil && p.offline.IsZero() {
+		actions = append(actions, left)
+	}
 	if len(actions) == 0 || p.client == nil {
 		return
 	}

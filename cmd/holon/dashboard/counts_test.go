@@ -111,19 +111,19 @@ func opened(t *testing.T, p *program, got <-chan tea.Msg, threads int) {
 
 // A thousand threads cost two pages, and what needs somebody and what is closed one each: no
 // request per thread.
-func TestOpeningTheOverviewOfAThousandThreadsCostsEightRequests(t *testing.T) {
+func TestOpeningTheOverviewOfAThousandThreadsCostsNineRequests(t *testing.T) {
 	s, p, got := startCounting(t, 1000)
 	opened(t, p, got, 1000)
 	want := map[string]int{
 		"initialize":  1,         // whose cursors say what was seen
 		"thread/list": 1 + 2 + 1, // urgent, done, closed
-		"cursor/read": 1,         // which restarts are known
+		"cursor/read": 1 + 1,     // which restarts are known, and where the last dashboard ended
 		"turn/list":   1 + 1,     // what has ended with one, and what was spent today
 	}
 	if counts := s.counts(); !maps.Equal(counts, want) {
 		t.Errorf("the requests are %v, want %v", counts, want)
 	}
-	if n := p.counts().Requests; n != 8 {
+	if n := p.counts().Requests; n != 9 {
 		t.Errorf("%d requests are counted", n)
 	}
 }

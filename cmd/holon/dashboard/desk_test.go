@@ -215,7 +215,7 @@ func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 	begins = begins[:min(7, len(begins))] // the page has less room for it
 	term.Keys("Enter")
 	term.Await(fmt.Sprintf("the page of %s, which begins with %q", title, string(begins)), func(screen string) bool {
-		return strings.HasPrefix(screen, string(begins)) && strings.Contains(screen, "─ Enter ") && !strings.Contains(firstLine(screen), "reading")
+		return strings.HasPrefix(screen, string(begins)) && (strings.Contains(screen, "─ Enter ") || strings.Contains(screen, "─ A text ")) && !strings.Contains(firstLine(screen), "reading")
 	})
 }
 
@@ -223,9 +223,9 @@ func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 func (d *desk) write(term *terminaltest.Terminal) {
 	d.t.Helper()
 	screen := term.Await("an empty input line", func(screen string) bool {
-		return strings.Contains(screen, "> Tab writes") || strings.Contains(screen, "> write to")
+		return strings.Contains(screen, "> Tab") || strings.Contains(screen, "> write to")
 	})
-	if strings.Contains(screen, "> Tab writes") {
+	if strings.Contains(screen, "> Tab") {
 		term.Keys("Tab")
 	}
 	term.AwaitText("> write to the agent")

@@ -56,6 +56,7 @@ type feed struct {
 	directory func(logID string) string // of new threads on the server with this log; nil = none is proposed
 
 	consumer string        // whose cursors say what was seen
+	left     int64         // up to which seq the person's last dashboard was open; 0 = not known
 	lostWake chan struct{} // has an entry after what has ended with a restart may be other turns
 
 	mu      sync.Mutex // guards the rest
@@ -147,6 +148,14 @@ func (f *feed) whoAmI(ctx context.Context) error {
 		return err
 	}
 	f.hello(hello)
+	var left struct {
+		Cursor struct {
+			LastSequence int64 `json:"last_sequence"`
+		} `json:"cursor"`
+	}
+	if f.call(ctx, "cursor/read", map[string]any{"consumer_id": f.consumer, "stream_name": "events"}, &left) == nil {
+		f.left = left.Cursor.LastSequence // otherwise it is not known
+	}
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (f *feed) listAll(ctx context.Context) (int64, error) {
 	f.mu.Lock()
 	f.counted, f.countedAt, f.uncounted = l.counts != nil, time.Now(), false
 	f.mu.Unlock()
-	f.deliver(l.all, overview.Listed{Whole: true, Counts: l.counts, Cut: cut})
+	f.deliver(l.all, overview.Listed{Whole: true, Counts: l.counts, Cut: cut, Left: f.left})
 	return max(l.latest, 0), nil
 }
 

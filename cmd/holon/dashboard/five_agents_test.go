@@ -53,12 +53,12 @@ func (d *desk) fiveWork() {
 	d.sit()
 	d.tops("nothing needs you · 4 working", d.all()...)
 	d.open(d.large, "✓", children)
-	d.large.AwaitText("Nothing has happened", "Enter starts a turn")
+	d.large.AwaitText("Nothing has happened", "starts a turn")
 	d.write(d.large)
 	d.large.Paste(d.fifth.spawns)
-	d.large.AwaitText("> "+firstLine(d.fifth.spawns)[:10], "Enter starts a turn") // a paste sends nothing
+	d.large.AwaitText("> "+firstLine(d.fifth.spawns)[:10], "starts a turn") // a paste sends nothing
 	d.large.Keys("Enter")
-	d.large.AwaitText("Enter steers the turn")
+	d.large.AwaitText("steers the turn")
 	if d.fifth.byHand {
 		d.large.AwaitText("◆ Another one looks around")
 		d.startChild()
@@ -93,10 +93,10 @@ func (d *desk) childIsEntered() {
 	d.open(d.small, ">", children)
 	d.selectChild(d.small)
 	d.small.Keys("Enter")
-	d.small.AwaitText(childTitle+" · echo", "◆ I look around", "Enter steers the turn")
+	d.small.AwaitText(childTitle+" · echo", "◆ I look around", "steers the turn")
 	d.small.Keys("Escape")
 	d.small.Await("the parent", func(screen string) bool {
-		return !strings.HasPrefix(screen, childTitle) && place(screen) == "page" && strings.Contains(screen, "Enter steers the turn")
+		return !strings.HasPrefix(screen, childTitle) && place(screen) == "page" && strings.Contains(screen, "steers the turn")
 	})
 	d.home(d.small)
 	d.small.Keys("Escape")
@@ -170,7 +170,7 @@ func (d *desk) oneIsSteered() {
 	}
 	d.write(d.small)
 	d.small.Type("/say the docs first")
-	d.small.AwaitText("> /say the docs first", "Enter steers the turn")
+	d.small.AwaitText("> /say the docs first", "steers the turn")
 	d.small.Keys("Enter")
 	for _, term := range d.all() {
 		term.AwaitText("❯ /say the docs first", "(steered)", "▶ working")
@@ -226,7 +226,7 @@ func (d *desk) asksWhileOneTypes() {
 	d.open(d.middle, "✓", leave)
 	d.write(d.middle)
 	d.middle.Type("half a sen")
-	d.middle.AwaitText("> half a sen", "Enter starts a turn")
+	d.middle.AwaitText("> half a sen", "starts a turn")
 	d.turn(leave, "/ask May I push?\n/say Pushed.", map[string]any{"retry": map[string]any{"on_crash": "retry", "max_attempts": 2}})
 	d.middle.AwaitText("The agent asks", "? May I push?", "1 Allow", "> half a sen")
 	d.middle.Type("tence 1y")
@@ -308,16 +308,16 @@ func (d *desk) workGoesOn() {
 		}
 		return strings.Contains(screen, "◆ I have read the diary.")
 	})
-	d.beside.AwaitText("? May I read the diary?", "→ Allow", `◆ "May I read the diary?" was answered after a restart: Allow`, "✓ completed", "Enter starts a turn")
+	d.beside.AwaitText("? May I read the diary?", "→ Allow", `◆ "May I read the diary?" was answered after a restart: Allow`, "✓ completed", "starts a turn")
 	// The turn that waited for the child goes on when that has ended.
-	d.large.AwaitText("(from the inbox)", "✓ completed", "Enter starts a turn")
+	d.large.AwaitText("(from the inbox)", "✓ completed", "starts a turn")
 	d.large.Await("the child is done", func(screen string) bool {
 		return strings.Contains(line(screen, "├ child "+childTitle), "completed")
 	})
 	d.write(d.large)
 	d.large.Type(d.fifth.says)
 	d.large.Keys("Enter")
-	d.large.AwaitText("❯ "+d.fifth.says, "◆ I say apple.", "✓ completed", "Enter starts a turn")
+	d.large.AwaitText("❯ "+d.fifth.says, "◆ I say apple.", "✓ completed", "starts a turn")
 	for _, title := range []string{leave, childTitle} { // without another attempt
 		turn := d.call("turn/read", map[string]any{"turn_id": d.turns[title]})["turn"].(map[string]any)
 		if turn["state"] != "completed" || turn["attempt"] != 1.0 {

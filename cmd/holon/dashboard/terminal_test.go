@@ -148,7 +148,7 @@ func TestFiveAgents(t *testing.T) {
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
 
-	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (1), failed (1)", " overload", "Four words fixed.")
+	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Idle (1), failed (1)", " overload", "Four words fixed.")
 	if !term.Alternate() {
 		t.Error("it is not on the alternate screen")
 	}
@@ -175,7 +175,7 @@ func TestFiveAgents(t *testing.T) {
 		term.Keys("1") // the keys are dead for half a second
 		return false
 	})
-	term.AwaitText("nothing needs you", "Done (2), failed (1)")
+	term.AwaitText("nothing needs you", "Idle (2), failed (1)")
 	titled("holon")
 
 	term.Keys("n")
@@ -184,7 +184,7 @@ func TestFiveAgents(t *testing.T) {
 	term.Type("three")
 	term.AwaitText("one", "two", "three", "New thread") // a paste starts nothing
 	term.Keys("Enter")
-	term.AwaitText("Done (3), failed (1)", "one two three")
+	term.AwaitText("Idle (3), failed (1)", "one two three")
 	term.Await("the form is gone", func(screen string) bool { // the thread may be done before
 		return !strings.Contains(screen, "New thread") && !strings.Contains(screen, "Starting …")
 	})
@@ -244,7 +244,7 @@ func TestColumnsAreStraightOnEveryScreen(t *testing.T) {
 		term.Resize(size[0], size[1])
 		screen := term.Await(fmt.Sprintf("six rows in %d columns", size[0]), func(screen string) bool {
 			rows := regexp.MustCompile(`(?m)^✓ .* (s|min)$`).FindAllString(screen, -1)
-			return len(rows) == 6 && strings.Contains(screen, "Done (6)") && width(rows[0]) == size[0]
+			return len(rows) == 6 && strings.Contains(screen, "Idle (6)") && width(rows[0]) == size[0]
 		})
 		for _, row := range regexp.MustCompile(`(?m)^✓ .* (s|min)$`).FindAllString(screen, -1) {
 			if width(row) != size[0] {
@@ -349,13 +349,13 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	page.AwaitText("Needs you (1)")
 	page.Keys("Enter")
 	page.AwaitText("The agent asks", "1 Allow  [y]")
-	term.AwaitText("Done (1)", "Needs you (1)")
+	term.AwaitText("Idle (1)", "Needs you (1)")
 	question := w.question(asks)
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = server.Wait() // it was killed
-	term.AwaitText("The server is gone since", "Done (1)")
+	term.AwaitText("The server is gone since", "Idle (1)")
 	page.AwaitText("offline", "The server is gone since", "1 Allow  [y]")
 	w.serve("data")
 	back := func(screen string) bool {
@@ -365,8 +365,8 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	page.Await("the connection is back", back)
 	w.client = client.New(client.Discover(w.data("data"))) // it listens elsewhere now
 	t.Cleanup(w.client.Close)
-	page.AwaitText("? waits for you", "The agent asks", "1 Allow  [y]", "Enter steers the turn", "The server was restarted.")
-	if seen := term.AwaitText("Needs you (1)", "Done (1)"); strings.Contains(seen, "D dismiss") {
+	page.AwaitText("? waits for you", "The agent asks", "1 Allow  [y]", "steers the turn", "The server was restarted.")
+	if seen := term.AwaitText("Needs you (1)", "Idle (1)"); strings.Contains(seen, "D dismiss") {
 		t.Errorf("a turn has ended with the restart:\n%s", seen)
 	}
 	if now := w.question(asks); now != question {
@@ -380,10 +380,10 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 		}
 		return strings.Contains(screen, "✓ completed")
 	})
-	page.AwaitText("? May I?", "→ Allow", `◆ "May I?" was answered after a restart: Allow`, "◆ I did.", "Enter starts a turn")
-	term.AwaitText("nothing needs you", "Done (2)")
+	page.AwaitText("? May I?", "→ Allow", `◆ "May I?" was answered after a restart: Allow`, "◆ I did.", "starts a turn")
+	term.AwaitText("nothing needs you", "Idle (2)")
 	w.thread("Three", "src/docs", "done")
-	term.AwaitText("Done (3)", "Three")
+	term.AwaitText("Idle (3)", "Three")
 }
 
 func TestHelpWhereNobodyIsThere(t *testing.T) {

@@ -31,7 +31,7 @@ export function announceNew(loader) {
 
 function ended(turn) {
   const state = endOf(turn)
-  return state === 'early' ? `stopped early: ${whyOf(turn)}` : state === 'interrupted' ? 'was interrupted' : state
+  return state === 'early' ? `stopped early: ${whyOf(turn)}` : ['interrupted', 'blocked', 'rejected'].includes(state) ? 'was ' + state : state
 }
 
 export const Announcements = () => html`<div class="aside" role="log" aria-live="polite" aria-label="Announcements">${lines.value.map(l => html`<p key=${l.n}>${l.text}</p>`)}</div>`

@@ -146,14 +146,15 @@ function Output({ item }) {
 }
 
 function Permission({ item, c }) {
-  const outcome = outcomeOf(item, c)
-  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'pending' ? '?' : item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
-    ${c.subject?.command && html`<pre class="command" tabindex="0">${literal(c.subject.command)}</pre>`}
+  // While it waits the panel with its answers shows all of it.
+  if (item.status === 'pending') return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> The agent asks: see below</p>`
+  const outcome = outcomeOf(item, c), command = c.subject?.command
+  return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
+    ${command && !phraseOf(c).endsWith(literal(command)) && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
     ${c.answer !== undefined && html`<pre tabindex="0">${clean(valueText(c.answer))}</pre>`}`
 }
 
 function outcomeOf(item, c) {
-  if (item.status === 'pending') return 'waits for an answer'
   const option = c.options?.find(o => o.option_id === c.outcome?.option_id)
   const by = c.resolved_by && c.resolved_by !== 'client' ? ` by ${clean(c.resolved_by)}` : ''
   if (option) return `→ ${oneLine(option.name)}${by}`
@@ -170,7 +171,7 @@ const kinds = {
   file_change: Tool, permission_request: Permission, question: Permission, notice: Notice, error: Failed, extension: Extension,
 }
 
-const verbs = { completed: 'Done', early: 'Stopped early', interrupted: 'Interrupted', failed: 'Failed' }
+const verbs = { completed: 'Done', early: 'Stopped early', interrupted: 'Interrupted', failed: 'Failed', blocked: 'Blocked by its review', rejected: 'Rejected by its review' }
 
 function End({ end }) {
   const took = end.started_at && end.completed_at ? span(Date.parse(end.completed_at) - Date.parse(end.first_started_at || end.started_at)) : ''
@@ -186,7 +187,7 @@ function End({ end }) {
     ${end.error && html` <span class="failure">${cut(clean(end.error.message), 2000)}</span>`}
     ${facts.length > 0 && html` <span class="quiet">${facts.join(' · ')}</span>`}
     ${end.undelivered_item_ids?.length > 0 && html`<p class="quiet">${plural(end.undelivered_item_ids.length, 'message')} did not reach the agent.</p>`}
-    ${end.review && end.review.state !== 'pending' && html`<p class="quiet">Review: ${end.review.state}${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
+    ${end.review?.state === 'approved' && html`<p class="quiet">Review: approved${end.review.note ? html` — ${clean(end.review.note)}` : ''}</p>`}
   </div>`
 }
 

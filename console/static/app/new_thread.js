@@ -61,7 +61,7 @@ function Form() {
       <div><label>Directory <input type="text" ref=${place} value=${cwd} list="directories" placeholder=${clean(chosen?.directory) || "the agent's own"} autocomplete="off" autocapitalize="off" spellcheck=${false}
           aria-invalid=${missing ? 'true' : undefined} aria-describedby=${missing ? 'directory-missing' : undefined} onInput=${e => { setCwd(e.target.value); setError(null) }} /></label>
         <datalist id="directories">${known().map(d => html`<option value=${d} />`)}</datalist>
-        ${missing && html`<p class="failure" id="directory-missing" role="alert">${words(error).replace(/^.*?\bcwd: /, '')} Nothing was started.</p>`}</div>
+        ${missing && html`<p class="failure" id="directory-missing" role="alert">${words(error).replace(/^.*?\bcwd: /i, '')} Nothing was started.</p>`}</div>
       <label>Title <input type="text" value=${title} maxlength="200" placeholder="from the first words" onInput=${e => setTitle(e.target.value)} /></label>
     </div>
     <p><button class="first" disabled=${busy || !text.value.trim()}>Start</button>

@@ -86,7 +86,7 @@ export function Overview() {
     <${Failure} error=${found.error} />
     ${empty && html`<p class="quiet">${may('work') ? 'No thread yet. Write what an agent should do.' : 'No thread yet.'}</p>`}
     ${first > 0 && html`<p><${Act} run=${() => turn(first - mostRows)}>Show newer threads<//> <span class="quiet">${first} newer</span></p>`}
-    ${[group('needs_you', 'Needs you'), group('working', 'Working'), group('failed', 'Failed'), group('done', 'Done')]}
+    ${[group('needs_you', 'Needs you'), group('working', 'Working'), group('failed', 'Failed'), group('done', 'Idle')]}
     ${[part(g.closed)].map(rows => rows.length > 0 && html`<details class="closed"><summary>Closed (${numberOf('closed')})</summary><${Cards} rows=${rows} /></details>`)}
     ${wanted && (found.busy ? html`<p class="quiet" role="status">searching …</p>`
       : total === 0 && !found.error && html`<p class="quiet" role="status">Nothing matches${!searches.value && more.value ? ` among the ${threads.value.size} threads that were read. Show older threads to look further` : ''}.</p>`)}
@@ -120,7 +120,7 @@ function Card({ t }) {
   const closing = isClosing(t.thread_id)
   return html`<li class="card" data-thread=${t.thread_id} data-state=${looks(s)} data-unseen=${unseen(t) || undefined}>
     <a class="whole" href=${to('thread', t.thread_id)}>
-      <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}</span>
+      <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}${unseen(t) && html`<span class="new" title="Something is new since you opened it last"><span aria-hidden="true"> •</span><span class="aside"> new</span></span>`}</span>
     </a>
     <span class="meta"><${Stands} state=${looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
     <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s), 160)}</span>
@@ -128,7 +128,7 @@ function Card({ t }) {
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}
       ${s.git && html`<span>${oneLine(s.git.branch)}</span>`}
-      ${s.changed && html`<span><${Changed} of=${s.changed} /></span>`}
+      ${s.changed && html`<span title="Lines that this thread itself has changed">this thread <${Changed} of=${s.changed} /></span>`}
       ${s.children.total > 0 && html`<span>${plural(s.children.total, 'child', 'children')}${s.children.working ? `, ${s.children.working} at work` : ''}${s.children.waiting ? `, ${s.children.waiting} ${s.children.waiting === 1 ? 'needs' : 'need'} you` : ''}</span>`}
       ${t.inbox.unacked > 0 && html`<a href=${to('inbox', t.thread_id)}>${t.inbox.unacked} in the inbox</a>`}
       ${s.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ` · ${money(s.spent.cost)}` : ''}</span>`}

@@ -28,7 +28,14 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
     for (const line of literal(all.replace(/\n$/, '')).split('\n')) lines.push({ kind, text: line })
   }
   const one = (kind, all) => lines.push({ kind, text: inOneLine(all) })
-  const shows = o => Object.values(o).every(v => typeof v === 'string' && (!v || v === command || v === place || exact.includes(v)))
+  const hasExactly = v => v === command || v === place || exact.includes(v)
+  const shows = o => Object.values(o).every(v => typeof v === 'string' && (!v || hasExactly(v)))
+  // unshown is the JSON of an object without the members that are shown elsewhere. What is left
+  // keeps its source text and its order.
+  const unshown = all => '{' + membersOf(all).filter(m => {
+    const v = Object.values(parsed(`{${m}}`))[0]
+    return typeof v !== 'string' || !v || !hasExactly(v)
+  }).join(',') + '}'
   const has = words => { said.push(normal(words)); exact.push(words) }
 
   function says(words) {
@@ -41,7 +48,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
       exact.push(words)
       return put('says', words)
     }
-    if (!shows(o)) put('input', layout(words))
+    if (!shows(o)) put('input', layout(unshown(words)))
   }
 
   // use says what is done with a tool, and to what: [verb, object, whether that is no prose].
@@ -110,7 +117,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
       for (const l of d.lines) lines.push(l)
     }
     const o = object(parsed(source))
-    if (!['', 'null', '{}', '[]', '""'].includes(source) && !(o && shows(o))) put('input', layout(source))
+    if (!['', 'null', '{}', '[]', '""'].includes(source) && !(o && shows(o))) put('input', layout(o ? unshown(source) : source))
   }
   if (unread) one('note', 'What it is about cannot be read.')
   else if (truncated) one('note', 'It was too long: the server has kept it without its middle.')
@@ -294,6 +301,27 @@ function squeeze(lines) {
     if (n > 1 && i > 0 && end < lines.length) out.push(...lines.slice(i, i + context), { kind: 'gap', text: counted(n, 'equal line') }, ...lines.slice(end - context, end))
     else out.push(...lines.slice(i, end))
     i = end
+  }
+  return out
+}
+
+// membersOf are the members of a JSON object, each with its name, in their source text.
+function membersOf(source) {
+  const out = []
+  let depth = 0, from = 0
+  const end = i => {
+    if (source.slice(from, i).trim()) out.push(source.slice(from, i).trim())
+    from = i + 1
+  }
+  for (let i = 0; i < source.length; i++) {
+    const c = source[i]
+    if (c === '"') {
+      for (i++; source[i] !== '"' && i < source.length;) i += source[i] === '\\' ? 2 : 1
+    } else if ('{['.includes(c)) {
+      if (!depth++) from = i + 1
+    } else if ('}]'.includes(c)) {
+      if (!--depth) end(i)
+    } else if (c === ',' && depth === 1) end(i)
   }
   return out
 }

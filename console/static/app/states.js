@@ -2,7 +2,7 @@
 // thread does beside what these say.
 import { clean, cut, oneLine, plural, stopsEarly } from './text.js'
 
-const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗' }
+const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', blocked: '⊘', rejected: '⊘' }
 const words = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working' }
 
 export const signOf = state => signs[state] || '·'
@@ -17,6 +17,7 @@ const inQueue = s => s.queued > 0 && s.text === plural(s.queued, 'turn waits', '
 // looks is the state that is shown of a thread with this summary.
 export function looks(s) {
   if (s.status === 'working') return inQueue(s) ? 'queued' : 'working'
+  if (s.status === 'failed' && s.review) return s.review
   if (s.status !== 'idle') return s.status
   return s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : s.turn_id ? 'idle' : 'new'
 }
@@ -35,6 +36,7 @@ export function doing(s) {
     case 'queued': return ''
     case 'working': return text === 'has begun' ? '' : text
     case 'interrupted': return text.replace(/^interrupted(?:: )?/, '').replace(/^(?:requested by a client)?(?:; |$)/, '')
+    case 'blocked': case 'rejected': return text.replace(/^(?:blocked|rejected)(?::|;|$) ?/, '')
     case 'early': return text.replace(/^stopped early \(.*?\)(?=;|$)/, () => stopOf(s.stop_reason))
   }
   return text
@@ -57,11 +59,15 @@ const stops = { max_tokens: 'out of tokens', max_turn_requests: 'out of requests
 // in other words.
 const stopOf = reason => stops[reason] || cut(oneLine(reason), 100)
 
+// refusedBy is how the review of an ended turn has refused the end, '' if it did not.
+const refusedBy = turn => ['blocked', 'rejected'].includes(turn.review?.state) ? turn.review.state : ''
+
 // endOf is the state of an ended turn as it is shown.
-export const endOf = turn => turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state
+export const endOf = turn => refusedBy(turn) || (turn.state === 'completed' && stopsEarly(turn.stop_reason) ? 'early' : turn.state)
 
 // whyOf is why an ended turn did not come to its own end, '' if it did or there is no more to say.
 export function whyOf(turn) {
+  if (refusedBy(turn)) return clean(turn.review.note || '')
   const state = endOf(turn)
   return state === 'early' ? stopOf(turn.stop_reason) : state === 'interrupted' ? reasonOf(turn.reason) : ''
 }

@@ -23,7 +23,7 @@ export function Head({ t, loader, asText, setAsText }) {
       ${s && html`<span><${Stands} state=${closed ? 'closed' : looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}</span>`}
       <span>${clean(t.agent)}</span>
       ${(s?.cwd || t.cwd) && html`<span class="wide-only" title=${clean(s?.cwd || t.cwd)}>${shortPath(s?.cwd || t.cwd)}</span>`}
-      ${s?.git && html`<span title="The branch of the directory, and the lines that differ from its last commit, whoever has changed them">${oneLine(s.git.branch)}${s.git.added || s.git.removed ? html` <${Changed} of=${s.git} />` : null}</span>`}
+      ${s?.git && html`<span title="The branch of the directory, and what is not committed there, whoever has changed it">${oneLine(s.git.branch)}<${Uncommitted} git=${s.git} /></span>`}
       ${s?.changed && html`<span>this thread <${Changed} of=${s.changed} /></span>`}
       ${s?.spent && html`<span>${count(s.spent.total_tokens)} tokens${s.spent.cost ? ' · ' + money(s.spent.cost) : ''}</span>`}
       ${t.state === 'paused' && html`<span>paused${may('operate') && html` <${Act} kind="plain" run=${() => change('thread/resume', { thread_id: t.thread_id })}>Resume<//>`}</span>`}
@@ -38,6 +38,13 @@ export function Head({ t, loader, asText, setAsText }) {
   </header>`
 }
 
+// Uncommitted is what is not committed in a directory: lines, and files that git does not track.
+function Uncommitted({ git }) {
+  const lines = git.added || git.removed ? html`<${Changed} of=${git} />` : null
+  const files = git.new ? plural(git.new, 'new file') : ''
+  return lines || files ? html` (uncommitted: ${lines}${lines && files && ', '}${files})` : null
+}
+
 // Rename gives the thread a name that its agent does not change; an empty one gives it back.
 const Rename = ({ t }) => html`<${Ask} kind="plain" title="Name of the thread" label="Rename" value=${t.title_by ? oneLine(t.title) : ''} needed=${false} longest="200"
   hint=${t.title_by ? 'Empty: the agent names it again' : 'The agent keeps this name'} run=${title => change('thread/rename', { thread_id: t.thread_id, title })}>Rename<//>`
@@ -50,15 +57,15 @@ function Tools({ id, turn, last, closed, children }) {
   const [sure, setSure] = useState(null) // the turn that Close was asked to interrupt
   const closing = isClosing(id)
   const running = !closed && turn
-  const again = !closed && !turn && last && last.state !== 'completed' && !last.continued_by && last
+  const again = !closed && !turn && last && !['completed', 'early'].includes(endOf(last)) && !last.continued_by && last
   const settled = useSettled([running?.turn_id, again?.turn_id, closed, closing].join(), { at })
   const asking = running && sure === turn.turn_id && !closing
   if (!may('work')) return html`<p class="tools"><span class="views">${children}</span></p>`
   const slot = (name, usable, run, kind = '') => html`<button type="button" class=${'slot ' + kind} data-empty=${!usable || undefined} disabled=${!usable || !settled || run.busy} onClick=${run.press}>${name}</button>`
-  const asks = ({ busy, act }, method, what) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id })) })
+  const asks = ({ busy, act }, method, what, more) => ({ busy, press: () => act(() => change(method, { turn_id: what.turn_id, ...more })) })
   return html`<p class="tools" ref=${at}>
     ${slot('Close', !closed && !closing && !asking, { press: () => running ? setSure(turn.turn_id) : close(id) })}
-    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running), 'danger')}
+    ${slot('Interrupt', running, asks(interrupt, 'turn/interrupt', running, { reason: 'in the console' }), 'danger')}
     ${slot('Retry', again, asks(retry, 'turn/retry', again))}
     <span class="views">${children}</span></p>
     ${asking && html`<${Sure} id=${id} done=${() => setSure(null)} />`}

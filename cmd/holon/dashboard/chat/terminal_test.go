@@ -72,7 +72,7 @@ func escape(term *terminaltest.Terminal) {
 func TestAConversationOnATerminal(t *testing.T) {
 	w := newWorld(t)
 	term := w.chat(80, 24, "--title", "try it")
-	term.AwaitText("try it · echo", "idle", "Nothing has happened", "Enter starts a turn")
+	term.AwaitText("try it · echo", "idle", "Nothing has happened", "starts a turn")
 	if !term.Alternate() {
 		t.Error("it is not on the alternate screen")
 	}
@@ -88,7 +88,7 @@ func TestAConversationOnATerminal(t *testing.T) {
 	term.Paste("/sleep 3600000\n")
 	term.AwaitText("> /progress reading", "  /ask Run the tests?", "idle")
 	term.Keys("Enter")
-	term.AwaitText("The agent asks", "? Run the tests?", "1 Allow  [y]", "? waits for you", "Enter steers the turn")
+	term.AwaitText("The agent asks", "? Run the tests?", "1 Allow  [y]", "? waits for you", "steers the turn")
 	term.Type("y1 please")
 	term.AwaitText("> y1 please", "1 Allow  [y]")
 	escape(term)
@@ -132,7 +132,7 @@ func TestAConversationThatIsLeftGoesOn(t *testing.T) {
 	w := newWorld(t)
 	// The shell keeps what is written after the end on the terminal.
 	term := terminaltest.Start(t, 120, 24, w.env, "sh", "-c", w.holon+" chat; echo exit $?; read x")
-	term.AwaitText("Enter starts a turn")
+	term.AwaitText("starts a turn")
 	term.Type("/sleep 3600000")
 	term.Keys("Enter")
 	term.AwaitText("▶ working")
@@ -142,7 +142,7 @@ func TestAConversationThatIsLeftGoesOn(t *testing.T) {
 		t.Errorf("a whole id:\n%s", term.Screen())
 	}
 	again := w.chat(80, 24, "latest")
-	again.AwaitText("❯ /sleep 3600000", "▶ working", "Enter steers the turn")
+	again.AwaitText("❯ /sleep 3600000", "▶ working", "steers the turn")
 }
 
 // A thread that was closed a moment before the end is closed, and nothing goes on.
@@ -153,7 +153,7 @@ func TestAConversationThatIsClosedAtItsEndIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		term := terminaltest.Start(t, 120, 24, w.env, "sh", "-c", w.holon+" chat mine; echo exit $?; read x")
-		term.AwaitText("idle", "Enter starts a turn")
+		term.AwaitText("idle", "starts a turn")
 		term.Type("/sleep 3600000")
 		term.Keys("Enter")
 		term.AwaitText("▶ working")
@@ -206,7 +206,7 @@ func TestChildrenAreOpenedAndLeft(t *testing.T) {
 	term.Type("to the mother")
 	escape(term)
 	term.Keys("k", "Enter")
-	term.AwaitText("the child · echo", "◆ I look around", "Enter steers the turn")
+	term.AwaitText("the child · echo", "◆ I look around", "steers the turn")
 	term.Type("to the child")
 	term.AwaitText("> to the child")
 	escape(term)

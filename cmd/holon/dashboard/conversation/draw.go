@@ -314,8 +314,19 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 			r.add(s.Dim, "r tries it again")
 		}
 	}
-	if t.Review != nil && t.Review.State == "pending" {
+	switch {
+	case t.Review == nil:
+	case t.Review.State == "pending":
 		r.add(s.Waiting, "? it waits for your review below")
+	case t.Review.refuses():
+		text := screen.OneLine(t.Review.State) + " by its review"
+		if note := screen.Clean(t.Review.Note); strings.TrimSpace(note) != "" {
+			text += ": " + note
+		}
+		r.wrapped(s.Failed, "⊘", screen.Style{}, text)
+		if newest {
+			r.add(s.Dim, "r tries it again")
+		}
 	}
 }
 

@@ -63,8 +63,12 @@ func (d drawing) placeholder() string {
 		return "the thread is closed"
 	case d.m.focus == onInput:
 		return "write to the agent"
+	case d.m.focus == onQuestion:
+		return "Esc, then Tab writes to the agent"
+	case d.m.history.byKey[d.m.view.selected] != nil: // Enter opens that
+		return "Tab writes to the agent"
 	}
-	return "Tab writes to the agent"
+	return "Tab or Enter writes to the agent"
 }
 
 // rule is the line above the input line: what the text will do, what the turn does, and
@@ -80,8 +84,11 @@ func (d drawing) rule(p *painter) string {
 	case d.m.turns.queued() > 0:
 		does = "is queued as a turn"
 	}
-	left := "─ Enter " + does + " "
-	if command := d.m.commandRule(does); command != "" {
+	left := "─ A text " + does + " "
+	if d.m.focus == onInput {
+		left = "─ Enter " + does + " "
+	}
+	if command := d.m.commandRule(does); command != "" && d.m.focus == onInput {
 		left = command
 	} else if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
 		left += "─ " + screen.Fit(screen.OneLine(t.ProgressMessage), p.width/2) + " "

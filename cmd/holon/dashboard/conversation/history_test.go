@@ -368,15 +368,17 @@ func TestWithoutAListOfChildrenThePageWorks(t *testing.T) {
 func TestACloseCanBeUndone(t *testing.T) {
 	p := newPage(t, 80, 24).open()
 	p.keys("<esc>", "x")
+	p.shows("! Close “mend the build”? It takes no more turns then. y closes it,")
+	p.keys("y")
 	p.shows("“mend the build” is closed in 5 s. u keeps it open.")
 	p.later(4 * time.Second)
 	p.keys("u")
 	p.later(time.Minute)
 	p.wants()
-	p.keys("x")
+	p.keys("xy")
 	p.later(undoFor)
 	p.wants(screen.Close{Thread: thread})
-	p.keys("x", "<esc>")
+	p.keys("xy", "<esc>")
 	p.wants(screen.Back{})
 	for _, want := range [][]screen.Action{{screen.Close{Thread: thread}}, nil} {
 		if got := p.m.Pending(); !reflect.DeepEqual(got, want) {

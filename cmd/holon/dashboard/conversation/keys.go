@@ -45,8 +45,8 @@ var allKeys = []screen.Key{
 	{Name: "Space", Does: "unfold or fold it, else the last one"},
 	{Name: "c", Does: "list the threads below"},
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
-	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
+	{Name: "r", Does: "retry a turn that did not complete, after a confirmation"},
+	{Name: "x", Does: "close the thread, after a confirmation …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
 	{Name: "t", Does: "give the thread a title, which its agent does not replace"},
 	{Name: "y", Does: "copy the id of the selected block or the thread"},
@@ -241,7 +241,10 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	return []screen.Action{answer}
 }
 
-// command is a key outside of what is typed. text is what it would type.
+// command is a key outside of what is typed. text is what it would type. Somebody may believe
+// to write already, so no letter changes anything by itself: what stops, retries or closes
+// something asks for y first. A letter that is no key does not begin a text either: of a text
+// whose first letters were keys the agent would get the rest.
 func (h hands) command(now time.Time, name, text string) []screen.Action {
 	switch name {
 	case "tab":
@@ -279,9 +282,9 @@ func (h hands) command(now time.Time, name, text string) []screen.Action {
 			h.m.status = screen.NothingToUndo
 		}
 	case "r":
-		return h.retry()
+		h.retry()
 	case "x":
-		h.close(now)
+		h.close()
 	case "t":
 		if h.m.thread.State == "closed" {
 			h.m.status = screen.TitleStays
@@ -340,19 +343,18 @@ func (h hands) interrupt() {
 	h.m.sure = screen.SureInterrupt(h.m.Title(), t.TurnID)
 }
 
-func (h hands) retry() []screen.Action {
+func (h hands) retry() {
 	t := h.m.turns.retryable()
 	if t == nil {
 		h.m.status = screen.NothingToRetry
-		return nil
+		return
 	}
-	h.m.status = "Retrying …"
-	return []screen.Action{screen.Retry{Turn: t.TurnID}}
+	h.m.sure = screen.SureRetry(h.m.Title(), t.TurnID)
 }
 
-// close closes the thread soon, unless the person changes their mind. If that interrupts
-// work, or may while the thread is still being read, it asks first.
-func (h hands) close(now time.Time) {
+// close closes the thread soon, unless the person changes their mind. It always asks first,
+// unlike in the list: here is a line to write in, and x is a letter of many words.
+func (h hands) close() {
 	if h.m.thread.State == "closed" {
 		h.m.status = "The thread is closed already."
 		return
@@ -360,17 +362,15 @@ func (h hands) close(now time.Time) {
 	if !h.m.closeAt.IsZero() {
 		return
 	}
-	if h.m.loader.ready && h.m.turns.active() == nil && h.m.turns.queued() == 0 && len(h.m.asks.open) == 0 {
-		h.m.closeAt = now.Add(undoFor)
-		return
-	}
 	does, q := screen.Interrupts, h.m.asks.front()
 	switch {
-	case !h.m.loader.ready || h.m.turns.active() != nil:
+	case !h.m.loader.ready || h.m.turns.active() != nil: // it may work, while the thread is being read
 	case q != nil && q.review != nil:
 		does = screen.Blocks
 	case h.m.turns.queued() > 0:
 		does = screen.DropsQueue
+	case len(h.m.asks.open) == 0:
+		does = screen.Ends
 	}
 	h.m.sure = screen.SureClose(h.m.Title(), does, func(now time.Time) []screen.Action {
 		h.m.closeAt = now.Add(undoFor)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -139,4 +140,26 @@ func TestALetterThatIsNoCommandSaysWhereOneWrites(t *testing.T) {
 	p.event("thread/closed", object{})
 	p.keys("e")
 	p.shows("? shows the keys.")
+}
+
+// Somebody who believes to write types words, whose letters are keys here.
+func TestTypedWordsChangeNothing(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.event("turn/failed", object{"turn_id": "t1", "error": object{"kind": "agent_failed", "message": "no luck"}})
+	p.keys("<esc>")
+	p.shows("─ A text starts a turn ─", "> Tab or Enter writes to the agent")
+	p.did()
+	for _, word := range []string{"leave c alone", "xerxes", "explain", "error", "fix", "run"} {
+		p.keys(strings.Split(word, "")...)
+		p.keys("<enter>", "<esc>")
+	}
+	p.later(time.Minute)
+	for _, action := range p.did() {
+		switch action.(type) {
+		case screen.Say, screen.Back, screen.Next:
+		default:
+			t.Errorf("words ask for %#v", action)
+		}
+	}
 }

@@ -134,6 +134,7 @@ func putReview(in intake, now time.Time, raw json.RawMessage) {
 func tookVerdict(in intake, now time.Time, row *turnRow, e client.Event) {
 	var p struct {
 		Verdict string `json:"verdict"`
+		Note    string `json:"note"`
 		By      string `json:"by"`
 	}
 	decode(e.Params, &p)
@@ -141,7 +142,7 @@ func tookVerdict(in intake, now time.Time, row *turnRow, e client.Event) {
 	if row.Review == nil {
 		row.Review = &reviewRow{}
 	}
-	row.Review.State, row.Review.By = p.Verdict, p.By
+	row.Review.State, row.Review.Note, row.Review.By = p.Verdict, p.Note, p.By
 	in.m.over(now, row.TurnID, reviewed(row))
 	in.leaveQuestion()
 	if end := in.m.history.byKey["end:"+row.TurnID]; end != nil {

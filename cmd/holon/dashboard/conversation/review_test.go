@@ -27,7 +27,7 @@ func (p *page) inReview(attempt int, message string) {
 func (p *page) reviewed(verdict, by string) {
 	p.t.Helper()
 	p.turns = nil
-	p.event("turn/reviewed", object{"turn_id": "t1", "state": "completed", "verdict": verdict, "by": by, "attempt": 1, "lineage": lineage(1)})
+	p.event("turn/reviewed", object{"turn_id": "t1", "state": "completed", "verdict": verdict, "note": "not good", "by": by, "attempt": 1, "lineage": lineage(1)})
 }
 
 func TestAReviewIsAnsweredOnThePageOfItsThread(t *testing.T) {
@@ -90,10 +90,11 @@ func TestAReviewIsOverWhenSomebodyElseGivesIt(t *testing.T) {
 	p.later(time.Second)
 	p.keys("n", "no")
 	p.reviewed("blocked", "token:phone")
+	p.shows("⊘ blocked by its review: not good", "r tries it again")
 	p.shows("Reviewed by token:phone: blocked.", "» no", "Esc leaves ─")
 	p.keys("<esc>", "y")
 	p.wants(screen.Copy{Text: thread})
-	p.hides("review")
+	p.hides("a review", "your review")
 }
 
 // Approved is only what was on the screen.

@@ -46,8 +46,12 @@ type turnRow struct {
 // reviewRow is the review of a turn.
 type reviewRow struct {
 	State string `json:"state"`
+	Note  string `json:"note"`
 	By    string `json:"by"`
 }
+
+// refuses reports whether the review says that the end is not good enough.
+func (r *reviewRow) refuses() bool { return rules.ReviewState(r.State).Refuses() }
 
 func (t turnRow) ended() bool {
 	return t.State == "completed" || t.State == "interrupted" || t.State == "failed"
@@ -138,7 +142,7 @@ func (t *turns) last() *turnRow {
 
 // retryable is the turn that r runs again, nil if there is none.
 func (t *turns) retryable() *turnRow {
-	if last := t.last(); last != nil && screen.Retryable(last.State) && t.active() == nil {
+	if last := t.last(); last != nil && t.active() == nil && (screen.Retryable(last.State) || last.Review != nil && last.Review.refuses()) {
 		return last
 	}
 	return nil

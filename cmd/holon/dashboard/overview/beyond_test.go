@@ -30,7 +30,7 @@ func TestWhatIsNotHeldIsCounted(t *testing.T) {
 	}
 	m := most(Counts{NeedsYou: 1, Working: 1, Failed: 1, Done: 301, Closed: 4000}, false)
 	m.away = nil
-	shows(m, noon, "1 needs you · 1 working · 1 failed", "Needs you (1)", "Working (1)", "Done (301), failed (1)", "\n  and 300 more: / finds them", "Closed (4000): c shows them")
+	shows(m, noon, "1 needs you · 1 working · 1 failed", "Needs you (1)", "Working (1)", "Idle (301), failed (1)", "\n  and 300 more: / finds them", "Closed (4000): c shows them")
 	press(m, noon, "c")
 	shows(m, noon, "Closed (4000)", "\n  and 3999 more: / finds them")
 
@@ -38,17 +38,17 @@ func TestWhatIsNotHeldIsCounted(t *testing.T) {
 	ended := five()[1]
 	ended.Summary.Status, ended.LatestSeq = statusFailed, 61
 	m.Update(noon.Add(time.Minute), Listed{Threads: []Thread{ended}})
-	shows(m, noon.Add(time.Minute), "1 needs you · 0 working · 2 failed", "Done (301), failed (2)")
+	shows(m, noon.Add(time.Minute), "1 needs you · 0 working · 2 failed", "Idle (301), failed (2)")
 	// What the server knows already and the list does not yet changes neither.
 	m.Update(noon.Add(time.Minute), Listed{Counts: &Counts{NeedsYou: 2, Failed: 2, Done: 301, Closed: 4001}})
-	shows(m, noon.Add(time.Minute), "1 needs you · 0 working · 2 failed", "Needs you (1)", "Done (301), failed (2)", "Closed (4001)")
+	shows(m, noon.Add(time.Minute), "1 needs you · 0 working · 2 failed", "Needs you (1)", "Idle (301), failed (2)", "Closed (4001)")
 	if m.NeedYou() != 1 {
 		t.Errorf("the badge says %d", m.NeedYou())
 	}
 
 	m = most(Counts{NeedsYou: 20, Working: 30, Failed: 40, Done: 1, Closed: 1, AtLeast: true}, true)
 	m.away = nil
-	shows(m, noon, "20+ need you · 30+ working · 40+ failed", "Needs you (20+)", "  and 19+ more", "Working (30+)", "Done (1), failed (40+)", "\nClosed (1): ")
+	shows(m, noon, "20+ need you · 30+ working · 40+ failed", "Needs you (20+)", "  and 19+ more", "Working (30+)", "Idle (1), failed (40+)", "\nClosed (1): ")
 	if m.NeedYou() != 20 {
 		t.Errorf("the badge says %d", m.NeedYou())
 	}
@@ -61,7 +61,7 @@ func TestWhatIsNotHeldIsCounted(t *testing.T) {
 	box := Thread{ID: "thread_box", Agent: "mailbox", Summary: Summary{Title: "me", Status: "idle"}}
 	m = loaded(append(five(), box)...)
 	m.away = nil
-	shows(m, noon, "Done (1), failed (1)")
+	shows(m, noon, "Idle (1), failed (1)")
 	press(m, noon, "/", "m", "e")
 	shows(m, noon, "✓ me")
 }
@@ -87,7 +87,7 @@ func TestTheFilterAsksTheServerForWhatIsNotHeld(t *testing.T) {
 	}
 	press(m, noon, "esc")
 	m.away = nil
-	if got := text(m, noon.Add(time.Minute), 80, 24); !strings.Contains(got, "Done (301), failed (1)") || !strings.Contains(got, "and 299 more") {
+	if got := text(m, noon.Add(time.Minute), 80, 24); !strings.Contains(got, "Idle (301), failed (1)") || !strings.Contains(got, "and 299 more") {
 		t.Errorf("what was found is counted twice:\n%s", got)
 	}
 	if got := m.Update(noon.Add(time.Hour), screen.Tick{}); got != nil {

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ type column struct {
 	name  string
 	right bool // numbers
 	cell  func(m *Model, t *Thread, now time.Time) string
+	fit   func(m *Model, t *Thread, width int) string // in place of cell: what is cut elsewhere than at its end
 }
 
 // The columns in the order in which they are shown.
@@ -33,7 +35,7 @@ const (
 var table = [columnCount]column{
 	colTitle:    {name: "THREAD", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.title() }},
 	colAgent:    {name: "AGENT", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.Agent }},
-	colWhere:    {name: "WHERE", cell: func(m *Model, t *Thread, _ time.Time) string { return m.list.where(t) }},
+	colWhere:    {name: "WHERE", fit: func(m *Model, t *Thread, width int) string { return m.list.where(t, width) }},
 	colNow:      {name: "NOW", cell: now},
 	colFor:      {name: "FOR", right: true, cell: howLong},
 	colChildren: {name: "CHILDREN", cell: func(_ *Model, t *Thread, _ time.Time) string { return children(t) }},
@@ -91,7 +93,7 @@ type used [columnCount]int
 
 func (u *used) note(l *list, t *Thread) {
 	for i, cell := range [columnCount]string{
-		colTitle: t.title(), colAgent: t.Agent, colWhere: l.where(t), colChildren: children(t), colTokens: tokens(t), colCost: cost(t),
+		colTitle: t.title(), colAgent: t.Agent, colWhere: l.where(t, math.MaxInt), colChildren: children(t), colTokens: tokens(t), colCost: cost(t),
 	} {
 		u[i] = max(u[i], screen.Width(cell))
 	}
@@ -116,9 +118,10 @@ func cells(widths [columnCount]int, cell func(int) string) string {
 	return b.String()
 }
 
-// where is the directory with its branch, and the lines that the thread has changed. Two
-// threads that write in one directory have a mark before it.
-func (l *list) where(t *Thread) string {
+// where is the directory with its branch, and the lines that the thread itself has changed:
+// these are not cut, but what is before them. Two threads that write in one directory have a
+// mark before it.
+func (l *list) where(t *Thread, width int) string {
 	if t.Summary.Cwd == "" {
 		return ""
 	}
@@ -129,7 +132,11 @@ func (l *list) where(t *Thread) string {
 	if git := t.Summary.Git; git != nil && git.Branch != "" {
 		name += " " + git.Branch
 	}
-	return strings.TrimSpace(name + " " + t.Summary.Changed.String())
+	changed := t.Summary.Changed.String()
+	if changed == "" {
+		return name
+	}
+	return screen.Fit(name, max(width-screen.Width(changed)-1, 0)) + " " + changed
 }
 
 func now(m *Model, t *Thread, now time.Time) string {

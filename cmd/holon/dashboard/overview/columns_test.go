@@ -29,3 +29,18 @@ func TestAWideWindowShowsWholeTitles(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLinesOfAThreadAreNotCut(t *testing.T) {
+	m := loaded(five()...)
+	thread := m.list.threads[five()[0].ID]
+	thread.Summary.Changed = Lines{12, 3}
+	for width, want := range map[int]string{100: "holon fix-flake +12 −3", 18: "holon fix-… +12 −3", 14: "holon … +12 −3"} {
+		if got := m.list.where(thread, width); got != want {
+			t.Errorf("in %d: %q, want %q", width, got, want)
+		}
+	}
+	thread.Summary.Git.New = 2
+	if got := text(m, noon, 100, 24); !strings.Contains(got, " on fix-flake (uncommitted: +12 −3, 2 new files)") {
+		t.Errorf("the details are\n%s", got)
+	}
+}

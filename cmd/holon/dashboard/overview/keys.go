@@ -20,7 +20,7 @@ var allKeys = []screen.Key{
 	{Name: "a", Does: "answer its question, review its result"},
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
-	{Name: "r", Does: "retry a turn that failed or was interrupted"},
+	{Name: "r", Does: "retry a turn that failed, was blocked or interrupted"},
 	{Name: "R  D", Does: "retry all turns that ended with a restart, dismiss them"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
@@ -42,10 +42,13 @@ var allKeys = []screen.Key{
 	{Does: "What the signs mean"},
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
-	{Name: "✓", Does: "done"},
-	{Name: "!  ■", Does: "failed, interrupted or stopped early"},
+	{Name: "✓", Does: "has done its last turn"},
+	{Name: "!  ⊘", Does: "failed, blocked or rejected by its review"},
+	{Name: "■", Does: "interrupted or stopped early"},
 	{Name: "-", Does: "closed"},
-	{Name: "!!", Does: "another thread writes in the same directory"},
+	{Name: "!!", Does: "another thread works in the same directory"},
+	{Name: "+3 −1", Does: "lines that the thread itself has changed"},
+	{Name: "(+3 −1)", Does: "what is not committed in its directory, by anybody"},
 }
 
 // key takes a key. What is open gets it first.

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
@@ -33,7 +34,7 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	panel := m.panel(now, width, height-(len(lines)-1)) // what is said above takes of its room
 	m.screen.top = height - 1 - len(panel)
 	if room := m.screen.top - len(lines); room >= 10 {
-		if away := m.awayLines(now, width, room/3); len(away) > 0 {
+		if away := m.awayLines(now, width, min(room/3, mostAway)); len(away) > 0 {
 			lines = append(append(lines, away...), "")
 		}
 	} else if room >= 5 {
@@ -43,6 +44,9 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	lines = append(lines, panel...)
 	return append(screen.Fill(lines, width, height-1), help)
 }
+
+// mostAway is how many lines what happened meanwhile takes: most of the screen is for the list.
+const mostAway = 4
 
 // TooSmall says that a terminal is too small.
 func TooSmall(width, height int) []string {
@@ -147,7 +151,7 @@ func (l *list) entries() []entry {
 }
 
 // heading names a group, and says how many threads it has. Those that failed are among those
-// that are done, and counted by themselves.
+// that are idle, and counted by themselves.
 func (l *list) heading(g group) string {
 	beyond := l.beyond
 	if l.filter != "" {
@@ -200,10 +204,14 @@ func InSight(m *Model) (ids []string) {
 // listLines are the visible lines of the list, in exactly height lines.
 func (m *Model) listLines(now time.Time, width, height int) []string {
 	entries := m.list.entries()
-	m.screen.rows = max(height, 0)
 	if len(m.list.rows) == 0 {
 		entries = append(m.list.nothing(), entries...)
 	}
+	whole := height
+	if len(entries) > height && height >= fewRows {
+		height-- // for what is not in sight
+	}
+	m.screen.rows = max(height, 0)
 	m.scroll(entries, height)
 	columns := widths(width, m.list.used)
 	lines := make([]string, 0, max(height, 0))
@@ -218,7 +226,35 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 			lines = append(lines, m.row(e.thread, columns, now))
 		}
 	}
-	return screen.Fill(lines, width, height)
+	if height < whole {
+		lines = append(lines, m.styles.Dim.Paint(screen.Fit(outOfSight(entries, m.offset, height), width)))
+	}
+	return screen.Fill(lines, width, whole)
+}
+
+// fewRows is the height below which the list does not say what is out of sight.
+const fewRows = 8
+
+// outOfSight says how many threads of a list are above and below what is in sight.
+func outOfSight(entries []entry, offset, height int) string {
+	above, below := 0, 0
+	for i, e := range entries {
+		switch {
+		case e.thread == nil:
+		case i < offset:
+			above++
+		case i >= offset+height:
+			below++
+		}
+	}
+	parts := []string{}
+	if above > 0 {
+		parts = append(parts, fmt.Sprintf("↑ %d more", above))
+	}
+	if below > 0 {
+		parts = append(parts, fmt.Sprintf("↓ %d more", below))
+	}
+	return "  " + strings.Join(parts, " · ")
 }
 
 // nothing says what to do where there are no threads.
@@ -227,7 +263,7 @@ func (l *list) nothing() []entry {
 	case l.threads == nil:
 		return nil
 	case l.filter != "":
-		return []entry{{says: "Esc shows all: no thread matches “" + screen.OneLine(l.filter) + "”."}}
+		return []entry{{says: "No thread matches “" + screen.OneLine(l.filter) + "”: Esc shows all."}}
 	}
 	return []entry{{says: "No open threads. n starts one."}}
 }
@@ -271,7 +307,12 @@ func heading(styles screen.Styles, text string, columns [columnCount]int, first 
 
 // row is the line of a thread.
 func (m *Model) row(t *Thread, columns [columnCount]int, now time.Time) string {
-	line := cells(columns, func(i int) string { return table[i].cell(m, t, now) })
+	line := cells(columns, func(i int) string {
+		if table[i].fit != nil {
+			return table[i].fit(m, t, columns[i])
+		}
+		return table[i].cell(m, t, now)
+	})
 	if t.ID == m.list.selected {
 		return m.styles.Selected.Paint(t.sign() + " " + line)
 	}

@@ -218,5 +218,5 @@ func (l *list) beside(t *Thread) string {
 	return other.title()
 }
 
-// crowded reports whether another thread writes in the same directory.
+// crowded reports whether another thread works in the same directory.
 func (l *list) crowded(t *Thread) bool { return t.writes() && l.shared[t.directory()] > 1 }

@@ -19,11 +19,29 @@ func TestHeadingsAgreeWithTheTopLineWhileRowsStay(t *testing.T) {
 			}
 		}
 	}
-	shows(noon, "1 needs you · 1 working", "Needs you (1)", "Working (1)", "Done (1), failed (1)")
+	shows(noon, "1 needs you · 1 working", "Needs you (1)", "Working (1)", "Idle (1), failed (1)")
 	answered := five()[0]
 	answered.Summary.Status, answered.Summary.Waiting, answered.Summary.WaitingCount, answered.LatestSeq = "idle", nil, 0, 51
 	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{answered}})
-	shows(noon.Add(time.Second), "nothing needs you · 1 working", "Needs you (0)", "✓ Fix the flaky test", "Done (2), failed (1)")
+	shows(noon.Add(time.Second), "nothing needs you · 1 working", "Needs you (0)", "✓ Fix the flaky test", "Idle (2), failed (1)")
 	m.Update(noon.Add(settle), Listed{})
-	shows(noon.Add(settle), "nothing needs you", "Done (2), failed (1)")
+	shows(noon.Add(settle), "nothing needs you", "Idle (2), failed (1)")
+}
+
+func TestAThreadWhoseReviewRefusesItIsNotDone(t *testing.T) {
+	m := loaded(five()...)
+	blocked := five()[3]
+	blocked.Summary.Status, blocked.Summary.Review, blocked.Summary.Text = "failed", "blocked", "blocked: not good; last: Found 4 words."
+	m.Update(noon, Listed{Threads: []Thread{blocked}})
+	for range 10 {
+		if m.Selected() != blocked.ID {
+			press(m, noon, "down")
+		}
+	}
+	got := text(m, noon, 120, 24)
+	for _, part := range []string{"⊘ Spell-check the documents", "blocked: not good", "Idle (0), failed (2)", "Blocked 20 min ago: not good; last: Found 4 words."} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is missing in\n%s", part, got)
+		}
+	}
 }

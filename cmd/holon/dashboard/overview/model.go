@@ -29,6 +29,7 @@ type (
 		Whole   bool
 		Cut     bool
 		Counts  *Counts
+		Left    int64 // up to which seq the person's last dashboard was open, with Whole; 0 = not known
 	}
 	// Today is what turns have cost that ended on a day.
 	Today struct {
@@ -55,7 +56,8 @@ type Model struct {
 	today   Today
 	lost    time.Time // when the connection was lost, so that what is shown is of then
 	ended   Lost
-	away    []string // threads that the person has not looked at since they changed
+	away    []string // threads that changed while the person was away, and have not changed since …
+	left    int64    // … this seq, up to which their last dashboard was open; 0 = not known
 
 	filter filterLine
 	form   *form          // of a new thread; nil: not open
@@ -202,12 +204,14 @@ func lostSince(since, now time.Time, state client.State) time.Time {
 // listed takes threads that were read.
 func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
 	first := !m.loaded
+	changed(m, msg.Threads)
 	m.list.put(msg.Threads, msg.Whole)
 	m.list.counted(msg)
 	m.stale, m.loaded = true, true
 	if first {
 		m.frozen = time.Time{}
-		m.away = m.list.unseen()
+		m.left = msg.Left
+		m.away = m.list.unseen(m.left)
 	}
 	return m.checkAsked(now)
 }

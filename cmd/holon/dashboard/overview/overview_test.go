@@ -32,12 +32,12 @@ func five() []Thread {
 		{ID: "thread_0000aaaaaaaa", Agent: "claude", LatestSeq: 50, Summary: Summary{
 			Cwd: "/home/me/src/holon", Title: "Fix the flaky test of the stream", Status: statusWaiting, Since: ago(6 * time.Minute), TurnID: "turn_0000a1a1a1a1",
 			Waiting: []Waiting{{ItemID: "item_a", Since: ago(6 * time.Minute)}}, WaitingCount: 1, Text: "Run go test -race ./rpc/...", SeenSeq: 40,
-			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{"fix-flake", Lines{12, 3}}, Changed: Lines{7, 1},
+			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{Branch: "fix-flake", Lines: Lines{12, 3}}, Changed: Lines{7, 1},
 		}},
 		{ID: "thread_0000bbbbbbbb", Agent: "codex", LatestSeq: 60, Summary: Summary{
 			Cwd: "/home/me/src/holon", Title: "Write the migration", Status: statusWorking, Since: ago(40 * time.Second), TurnID: "turn_0000b1b1b1b1",
 			Text: "Edit: persist/sqlite/migrations/0013_spent.sql", Children: Children{Working: 2, Failed: 1, Total: 4},
-			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{"main", Lines{}}, SeenSeq: 60,
+			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{Branch: "main", Lines: Lines{}}, SeenSeq: 60,
 		}},
 		{ID: "thread_0000cccccccc", Agent: "opencode", LatestSeq: 70, Summary: Summary{
 			Cwd: "/home/me/src/site", Title: "漢字 title 👩\u200d👩\u200d👧 with joined emoji", Status: statusFailed, Since: ago(3 * time.Hour), TurnID: "turn_0000c1c1c1c1",
@@ -224,7 +224,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 		t.Errorf("it settles at %s only", at)
 	}
 	m.Update(noon.Add(settle), screen.Tick{})
-	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Done (2), failed (1)") || m.Selected() != ended.ID {
+	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Idle (2), failed (1)") || m.Selected() != ended.ID {
 		t.Errorf("after two seconds %s is selected:\n%s", m.Selected(), after)
 	}
 }
@@ -302,7 +302,7 @@ func TestFilterAndSelectionFollowTheThread(t *testing.T) {
 		t.Errorf("without a filter %s is selected, want %s:\n%s", m.Selected(), selected, got)
 	}
 	press(m, noon, "/", "n", "o", "t", "h", "e", "r", "e")
-	if got := text(m, noon, 100, 24); !strings.Contains(got, "Esc shows all: no thread matches") {
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "No thread matches “") {
 		t.Errorf("an empty list says\n%s", got)
 	}
 	press(m, noon, "esc", "c")
@@ -614,7 +614,7 @@ func TestHelpScrollsOnASmallScreen(t *testing.T) {
 		press(m, noon, " ", "j")
 		m.Lines(noon, 40, 10)
 	}
-	if got := text(m, noon, 40, 10); !strings.Contains(got, "another thread writes") {
+	if got := text(m, noon, 40, 10); !strings.Contains(got, "what is not committed") {
 		t.Errorf("the end of the help is\n%s", got)
 	}
 	press(m, noon, "q")

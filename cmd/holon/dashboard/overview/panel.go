@@ -61,8 +61,8 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	at := s.Cwd
 	if s.Git != nil {
 		at += " on " + s.Git.Branch
-		if lines := s.Git.String(); lines != "" {
-			at += " (uncommitted: " + lines + ")"
+		if open := s.Git.uncommitted(); open != "" {
+			at += " (uncommitted: " + open + ")"
 		}
 	}
 	numbers := []string{t.Agent}
@@ -93,7 +93,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	lines := []string{styles.Strong.Paint(screen.Fit(t.status(now)+": "+text, width))}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
-		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” writes here too: "
+		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” works here too: "
 		lines = append(lines, styles.Waiting.Paint(screen.Fit(crowd+screen.FitLeft(at, width-screen.Width(crowd)), width)))
 	} else if at != "" {
 		lines = append(lines, screen.FitLeft(at, width))
@@ -120,6 +120,8 @@ func (t *Thread) status(now time.Time) string {
 		word = "Waits for your review"
 	case t.inReview():
 		word = screen.Plural(t.Summary.Reviews, "result") + " wait for your review"
+	case t.refused():
+		word = strings.ToUpper(t.Summary.Review[:1]) + t.Summary.Review[1:]
 	case word == "" && t.interrupted():
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():

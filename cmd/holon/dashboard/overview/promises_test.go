@@ -72,7 +72,7 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	marked := func(threads ...Thread) (names []string) {
 		m := loaded(threads...)
 		for _, th := range m.list.rows {
-			if strings.HasPrefix(m.list.where(th), "!! ") {
+			if strings.HasPrefix(m.list.where(th, 100), "!! ") {
 				names = append(names, th.title())
 			}
 		}
@@ -104,7 +104,7 @@ func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
 	m := loaded(rows...)
 	var got []string
 	for _, id := range []string{"a", "b", "c", "d"} {
-		got = append(got, m.list.where(m.list.threads[id]))
+		got = append(got, m.list.where(m.list.threads[id], 100))
 	}
 	if want := []string{"!! src main +2 −0", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -172,7 +172,7 @@ func TestRowsStayWhenTheDetailsGrow(t *testing.T) {
 		}
 		before := row()
 		more := threads[39]
-		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{"main", Lines{1, 2}}, 2, "All is well."
+		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{Branch: "main", Lines: Lines{1, 2}}, 2, "All is well."
 		m.Update(noon.Add(time.Second), Listed{Threads: []Thread{more}})
 		if after := row(); before == 0 || after != before {
 			t.Errorf("in %v the row goes from line %d to %d", size, before, after)

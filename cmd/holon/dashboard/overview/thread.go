@@ -44,6 +44,8 @@ type Summary struct {
 	Spent        *Spent     `json:"spent"`
 	Changed      Lines      `json:"changed"` // by its own changes of files
 	Interrupted  bool       `json:"interrupted"`
+	Reason       string     `json:"reason"`      // why it was interrupted
+	Review       string     `json:"review"`      // blocked or rejected: the review has refused its end
 	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
@@ -100,16 +102,30 @@ func (l Lines) String() string {
 	return fmt.Sprintf("+%d −%d", l.Added, l.Removed)
 }
 
-// GitStatus is the branch of a directory, and its changed lines: whoever has changed them.
+// GitStatus is the branch of a directory, and what is not committed there: whoever has
+// changed it.
 type GitStatus struct {
 	Branch string `json:"branch"`
 	Lines
+	New int `json:"new"` // files that git does not track
+}
+
+// uncommitted is what is not committed, "" for nothing.
+func (g *GitStatus) uncommitted() string {
+	parts := []string{}
+	if lines := g.String(); lines != "" {
+		parts = append(parts, lines)
+	}
+	if g.New > 0 {
+		parts = append(parts, screen.Plural(g.New, "new file"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.StopReason}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.StopReason, &s.Reason, &s.Review}
 	if s.Git != nil {
 		texts = append(texts, &s.Git.Branch)
 	}
@@ -132,7 +148,7 @@ const (
 	groups // how many there are
 )
 
-var groupNames = [groups]string{"Needs you", "Working", "Done", "Closed"}
+var groupNames = [groups]string{"Needs you", "Working", "Idle", "Closed"}
 
 func (t *Thread) group() group {
 	switch t.Summary.Status {
@@ -165,6 +181,9 @@ func (t *Thread) interrupted() bool {
 func (t *Thread) stoppedEarly() bool {
 	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.StopReason != ""
 }
+
+// refused reports whether the thread rests because its review has refused the end.
+func (t *Thread) refused() bool { return t.Summary.Status == statusFailed && t.Summary.Review != "" }
 
 // ending is the state of the turn that ended last, "" while the thread does not rest.
 func (t *Thread) ending() string {
@@ -244,6 +263,8 @@ func (t *Thread) outcome() string {
 		text = ""
 	case t.interrupted():
 		text = strings.TrimLeft(strings.TrimPrefix(text, "interrupted"), ":; ")
+	case t.refused():
+		text = strings.TrimLeft(strings.TrimPrefix(text, t.Summary.Review), ":; ")
 	case t.stoppedEarly():
 		if rest, ok := strings.CutPrefix(text, "stopped early ("); ok {
 			text = strings.Replace(rest, ")", "", 1)
@@ -262,6 +283,9 @@ func (t *Thread) sign() string {
 	case statusWorking:
 		return ">"
 	case statusFailed:
+		if t.refused() {
+			return "⊘"
+		}
 		return "!"
 	case statusClosed:
 		return "-"

@@ -2,21 +2,23 @@ package overview
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// unseen are the threads that changed after the person last looked at them, and
-// do not work any more: the newest first. Nothing is unseen for somebody who has
-// never looked at a thread: that is a newcomer, or a dashboard that is new.
-func (l *list) unseen() []string {
+// unseen are the threads that changed after the person last looked at them and after left, when
+// their last dashboard ended, and do not work any more: the newest first. What was interrupted by
+// hand is no news. Nothing is unseen for somebody who has never looked at a thread: that is a
+// newcomer, or a dashboard that is new.
+func (l *list) unseen(left int64) []string {
 	var threads []*Thread
 	looked := false
 	for _, t := range l.threads {
 		looked = looked || t.Summary.SeenSeq > 0
 		news := t.group() != working && t.group() != closed && (t.Summary.TurnID != "" || t.Summary.Text != "")
-		if news && t.shown() && t.Summary.SeenSeq < t.LatestSeq {
+		if news && t.shown() && max(t.Summary.SeenSeq, left) < t.LatestSeq && !t.interruptedByHand() {
 			threads = append(threads, t)
 		}
 	}
@@ -29,6 +31,35 @@ func (l *list) unseen() []string {
 		ids[i] = t.ID
 	}
 	return ids
+}
+
+// interruptedByHand reports whether the reason of an interrupt is one that the programs for
+// people give. Who it was is not known, but that somebody was there.
+func (t *Thread) interruptedByHand() bool {
+	reason := t.Summary.Reason
+	return t.interrupted() && (strings.HasPrefix(reason, "Ctrl-C at holon ") || slices.Contains([]string{"holon interrupt", "i in the dashboard", "in the console"}, reason))
+}
+
+// changed takes threads from what happened meanwhile that have changed since they were read:
+// now the person is here.
+func changed(m *Model, threads []Thread) {
+	for i := range threads {
+		if t := m.list.threads[threads[i].ID]; t != nil && t.LatestSeq < threads[i].LatestSeq {
+			m.away = slices.DeleteFunc(m.away, func(id string) bool { return id == t.ID })
+		}
+	}
+}
+
+// Left says when the dashboard ends up to where the person has seen the list; nil for nothing new.
+func Left(m *Model) screen.Action {
+	latest := int64(0)
+	for _, t := range m.list.threads {
+		latest = max(latest, t.LatestSeq)
+	}
+	if latest <= m.left {
+		return nil
+	}
+	return screen.Seen{Seq: latest}
 }
 
 // awayLines says what happened while the person was away, in at most height
@@ -62,23 +93,21 @@ func happened(t *Thread, now time.Time) string {
 	switch t.Summary.Status {
 	case statusWaiting:
 		what = "asks"
-	case statusWorking: // it was given more to do since
-		what = "works again"
 	case statusFailed:
 		what = "failed"
-	case statusClosed:
-		what = "closed"
 	}
 	switch {
 	case t.inReview():
 		what = "waits for your review"
+	case t.refused():
+		what = "is " + t.Summary.Review
 	case t.interrupted():
 		what = "was interrupted"
 	case t.stoppedEarly():
 		what = "stopped early"
 	}
 	text := t.title() + ": " + what
-	if since := t.since(); !since.IsZero() && t.group() != working {
+	if since := t.since(); !since.IsZero() {
 		text += " " + screen.Span(now.Sub(since)) + " ago"
 	}
 	if said := t.outcome(); said != "" {

@@ -1,9 +1,13 @@
 package overview
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
 // What is not in the list has not happened: an inbox, a thread without a turn, and child threads
@@ -23,22 +27,62 @@ func TestOnlyWhatIsListedHasHappened(t *testing.T) {
 	}
 }
 
-// The panel of what happened meanwhile says what a thread does now: one that was given
-// more to do has not finished.
-func TestWhatHappenedFollowsTheThread(t *testing.T) {
-	m := loaded(five()...)
-	next := five()[2]
-	for _, c := range []struct{ status, want string }{
-		{statusWorking, ": works again, busy again"},
-		{statusClosed, ": closed 5 s ago, busy again"},
-		{"idle", ": finished 5 s ago, busy again"},
-	} {
+// What happens while the dashboard is open is seen in the list.
+func TestWhatHappensNowDidNotHappenMeanwhile(t *testing.T) {
+	for _, status := range []string{statusWorking, statusClosed, "idle"} {
+		m := loaded(five()...)
+		before := text(m, noon, 100, 24)
+		next := five()[2]
 		next.LatestSeq++
-		next.Summary.Status, next.Summary.Since, next.Summary.Text = c.status, ago(5*time.Second), "busy again"
+		next.Summary.Status, next.Summary.Since = status, ago(5*time.Second)
 		m.Update(noon, Listed{Threads: []Thread{next}})
-		away, _, _ := strings.Cut(text(m, noon, 100, 24), "\n\n")
-		if !strings.Contains(away, c.want) {
-			t.Errorf("of a thread that is %s it does not say %q:\n%s", c.status, c.want, away)
+		after, _, _ := strings.Cut(text(m, noon, 100, 24), "\n\n")
+		if title := "joined emoji: "; !strings.Contains(before, title) || strings.Contains(after, title) {
+			t.Errorf("a thread that is %s since:\n%s", status, after)
 		}
+	}
+}
+
+// What ended before the person's last dashboard did, and what was interrupted by hand, is no news.
+func TestOnlyWhatHappenedSinceTheLastDashboardIsNews(t *testing.T) {
+	load := func(left int64, reason string) *Model {
+		threads := five()
+		threads[3].LatestSeq, threads[3].Summary.Interrupted, threads[3].Summary.Reason = 90, true, reason
+		m := New(screen.Styles{}, "")
+		m.Update(noon, Listed{Threads: threads, Whole: true, Left: left})
+		return m
+	}
+	id := five()[3].ID
+	for _, c := range []struct {
+		left   int64
+		reason string
+		want   bool
+	}{{0, "server restarted", true}, {89, "server restarted", true}, {90, "server restarted", false}, {0, "Ctrl-C at holon run", false}, {0, "in the console", false}} {
+		m := load(c.left, c.reason)
+		if got := slices.Contains(m.away, id); got != c.want {
+			t.Errorf("left at %d, %s: %v", c.left, c.reason, m.away)
+		}
+	}
+	if got := Left(load(89, "")); got != (screen.Seen{Seq: 90}) {
+		t.Errorf("it ends with %#v", got)
+	}
+	if got := Left(load(90, "")); got != nil {
+		t.Errorf("without anything new it ends with %#v", got)
+	}
+}
+
+// A list that is longer than the screen says how much is out of sight.
+func TestAListSaysWhatIsOutOfSight(t *testing.T) {
+	var threads []Thread
+	for i := range 40 {
+		threads = append(threads, quick(fmt.Sprint("t", i), "idle", time.Duration(i)*time.Minute))
+	}
+	m := loaded(threads...)
+	if got := text(m, noon, 80, 24); !strings.Contains(got, "\n  ↓ 24 more\n") {
+		t.Errorf("the list is\n%s", got)
+	}
+	press(m, noon, "G")
+	if got := text(m, noon, 80, 24); !strings.Contains(got, "\n  ↑ 23 more\n") {
+		t.Errorf("its end is\n%s", got)
 	}
 }

@@ -123,7 +123,7 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 	case screen.Steer:
 		return "turn/steer", map[string]any{"turn_id": a.Turn, "input": Input(a.Text)}
 	case screen.Interrupt:
-		return "turn/interrupt", map[string]any{"turn_id": a.Turn}
+		return "turn/interrupt", map[string]any{"turn_id": a.Turn, "reason": "i in the dashboard"}
 	case screen.Retry:
 		return "turn/retry", map[string]any{"turn_id": a.Turn}
 	case screen.Rename:

@@ -49,6 +49,7 @@ func TestEachActionIsOneRequest(t *testing.T) {
 		{screen.Start{Thread: "t", Text: "x"}, "turn/start", "thread_id", "t"},
 		{screen.Steer{Turn: "t", Text: "x"}, "turn/steer", "turn_id", "t"},
 		{screen.Interrupt{Turn: "t"}, "turn/interrupt", "turn_id", "t"},
+		{screen.Interrupt{Turn: "t"}, "turn/interrupt", "reason", "i in the dashboard"},
 		{screen.Retry{Turn: "t"}, "turn/retry", "turn_id", "t"},
 		{screen.Close{Thread: "t"}, "thread/close", "thread_id", "t"},
 		{screen.Rename{Thread: "t"}, "thread/rename", "title", ""},

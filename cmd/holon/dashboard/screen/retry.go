@@ -5,4 +5,4 @@ package screen
 func Retryable(state string) bool { return state == "failed" || state == "interrupted" }
 
 // NothingToRetry says why r does nothing.
-const NothingToRetry = "Nothing to retry: r is for a turn that failed or was interrupted."
+const NothingToRetry = "Nothing to retry: r is for a turn that failed, was interrupted or blocked."

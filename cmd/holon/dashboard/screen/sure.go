@@ -25,8 +25,21 @@ func SureInterrupt(title, turn string) *Sure {
 	}
 }
 
+// SureRetry asks whether to retry a turn of a thread with a title.
+func SureRetry(title, turn string) *Sure {
+	return &Sure{
+		Question: "Retry “" + OneLine(title) + "” (turn " + ShortID(turn) + ")? y retries it.",
+		Keys:     []Key{{Name: "y", Does: "retry"}, {Name: "any other key", Does: "do not"}},
+		let:      "Not retried.",
+		do: func(time.Time) []Action {
+			return []Action{Say{Text: "Retrying …"}, Retry{Turn: turn}}
+		},
+	}
+}
+
 // What the close of a thread does to what is in it.
 const (
+	Ends       = "It takes no more turns then."
 	Interrupts = "It interrupts its turn."
 	DropsQueue = "What is queued never starts."
 	Blocks     = "Its result is blocked, as nobody has reviewed it."
