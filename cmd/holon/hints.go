@@ -201,6 +201,7 @@ func startAgainHint(g *globals, source string) string {
 // hintOfSystem is the hint for an error of the system or of another process.
 func hintOfSystem(err error) string {
 	var locked *sqlite.LockedError
+	var emptied *sqlite.EmptyError
 	var file *fs.PathError
 	switch {
 	case errors.As(err, &locked):
@@ -211,6 +212,8 @@ func hintOfSystem(err error) string {
 		return "Make space on that disk, or name a place on another one."
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
+	case errors.As(err, &emptied):
+		return "Look at the disk, and continue from a backup: holon restore FILE --data DIR. To begin a new log here instead, remove " + emptied.Path
 	case sqlite.Damaged(err):
 		return "That file is damaged. Keep it, check the disk, and continue from a backup: holon restore FILE --data DIR"
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // table aligns columns. On a terminal it fits the width: it leaves out less
-// important columns and cuts one. Elsewhere it is complete.
+// important columns and cuts one. Elsewhere it is complete, so a long text moves the rest of its row.
 type table struct {
 	rows [][]string
 	drop []string // heads of the columns to leave out, in this order
@@ -39,6 +39,10 @@ func onOneLine(r rune) rune {
 
 // leastFlexible is the least width of the column that is shortened.
 const leastFlexible = 12
+
+// mostPadded is how wide a flexible column is at most where nothing is cut: a longer text
+// moves the rest of its row, and not all other rows.
+const mostPadded = 40
 
 // write prints the table; flexible are the columns that are shortened.
 func (t *table) write(con *console, flexible ...int) error {
@@ -80,13 +84,20 @@ func (t *table) layout(columns int, flexible ...int) string {
 			widths[widest]--
 		}
 	}
+	if columns == 0 {
+		for _, i := range flexible {
+			widths[i] = min(widths[i], mostPadded)
+		}
+	}
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
 			if widths[i] > 0 {
-				cell = timeline.Fit(cell, widths[i])
-				line.WriteString(cell + strings.Repeat(" ", widths[i]-timeline.Width(cell)+2))
+				if columns > 0 {
+					cell = timeline.Fit(cell, widths[i])
+				}
+				line.WriteString(cell + strings.Repeat(" ", max(widths[i]-timeline.Width(cell), 0)+2))
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")

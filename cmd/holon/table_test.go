@@ -41,6 +41,21 @@ func TestTablesFitTheWidth(t *testing.T) {
 	}
 }
 
+// Where nothing is cut, one long text does not push the columns of all rows apart.
+func TestALongTextMovesItsOwnRowOnly(t *testing.T) {
+	tb := newTable("ID", "NOW", "AGENT")
+	long := strings.Repeat("word ", 60) + "end"
+	tb.add("a", long, "echo")
+	tb.add("b", "short", "claude")
+	row := func(id, now, agent string) string {
+		return id + strings.Repeat(" ", 4-len(id)) + now + strings.Repeat(" ", max(mostPadded-len(now), 0)+2) + agent + "\n"
+	}
+	want := row("ID", "NOW", "AGENT") + row("a", long, "echo") + row("b", "short", "claude")
+	if got := tb.layout(0, 1); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 // Two blanks in a command are not one.
 func TestTablesShowBlanksAsTheyAre(t *testing.T) {
 	tb := newTable("ASKS")

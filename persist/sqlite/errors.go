@@ -3,6 +3,8 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
@@ -47,6 +49,36 @@ func endedUnwritten(err error) bool {
 func isUnique(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
+}
+
+// EmptyError says that the database is a file without content.
+type EmptyError struct{ Path string }
+
+// Error implements error.
+func (e *EmptyError) Error() string {
+	return fmt.Sprintf("%s is empty, and a server has run in this directory: its log is lost", e.Path)
+}
+
+// checkEmptied refuses an empty database where a log was. SQLite would take it for a new
+// one, and remove the write-ahead log beside it. A crash in the first start may leave an
+// empty file too, but nothing that comes after the schema.
+func checkEmptied(path string, beside []string) error {
+	file, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil || file.Size() > 0 {
+		return err
+	}
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		return &EmptyError{path}
+	}
+	for _, name := range beside {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err == nil {
+			return &EmptyError{path}
+		}
+	}
+	return nil
 }
 
 // Damaged reports whether an error says that the file is not a database or is

@@ -34,6 +34,10 @@ type Options struct {
 	Now       func() time.Time // nil = time.Now
 	Observer  persist.Observer
 
+	// Beside are names of files and directories that a server makes in Dir once it has a
+	// log. An empty database beside one of them has lost its log, and is refused.
+	Beside []string
+
 	// Migrating is called before a database with data is migrated, and again when that
 	// is committed; nil = nobody is told.
 	Migrating func(Migration)
@@ -69,7 +73,7 @@ type Store struct {
 // Open locks the data directory, migrates the database and checks that it is
 // durable. It starts nothing: see Run. Errors are a *LockedError if another
 // process has the directory open, a *NewerError if a later version of the program
-// wrote the database, or the system's.
+// wrote the database, an *EmptyError if something has emptied it, or the system's.
 func Open(o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -91,6 +95,9 @@ func Open(o Options) (_ *Store, err error) {
 		}
 	}()
 	if err := checkRestored(dir); err != nil {
+		return nil, err
+	}
+	if err := checkEmptied(s.view.path, o.Beside); err != nil {
 		return nil, err
 	}
 	if s.file, err = openOwnerOnly(s.view.path); err != nil {

@@ -78,6 +78,8 @@ func checkVersion(c *conn) error {
 	switch known := SchemaVersion(); {
 	case version > known:
 		return &NewerError{Database: version, Program: known}
+	case version == 0:
+		return errors.New("the database is empty, there is no log in it")
 	case version < known:
 		return fmt.Errorf("the database has schema version %d, this program %d: holon serve migrates it", version, known)
 	}

@@ -40,6 +40,10 @@ import (
 // its processor time, and costs as much memory again as it keeps.
 const gcPercent = 200
 
+// recordsDir is the directory of the records of agents' processes. A server makes it once
+// it has a log, and nobody else does.
+const recordsDir = "processes"
+
 // Options are the configuration and the environment of a daemon.
 type Options struct {
 	Config  *config.Config
@@ -141,12 +145,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer restore()
 
-	if err := emptied(d.cfg.Data); err != nil {
-		return err
-	}
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
 		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(), Migrating: d.logMigration,
+		Beside: []string{recordsDir},
 	})
 	if err != nil {
 		return err
@@ -158,7 +160,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.token, err = admission.LoadOrCreateToken(d.cfg.Data); err != nil {
 		return err
 	}
-	records, err := process.OpenRecords(filepath.Join(d.cfg.Data, "processes"))
+	records, err := process.OpenRecords(filepath.Join(d.cfg.Data, recordsDir))
 	if err != nil {
 		return err
 	}
@@ -196,19 +198,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, <-storeDone)
 	}()
 	return d.serve(ctx, observed)
-}
-
-// emptied is the error for a log that has become an empty file, beside the token of a server
-// that has run here: SQLite would begin a new one in it, and say nothing.
-func emptied(dir string) error {
-	path := filepath.Join(dir, sqlite.FileName)
-	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
-		return nil // what else is wrong with it is said when it is opened
-	}
-	if _, err := os.Stat(filepath.Join(dir, admission.TokenFile)); err != nil {
-		return nil // the first start was killed
-	}
-	return fmt.Errorf("%s is empty, and a server has run in this directory: its log is lost. Continue from a backup with holon restore FILE --data DIR; or remove the empty file, and the server begins a new log", path)
 }
 
 // logMigration logs that the database gets a newer schema: a large one takes minutes, and an
