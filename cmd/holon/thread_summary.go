@@ -95,19 +95,22 @@ func branch(git *worktree.State) string {
 	if git == nil {
 		return ""
 	}
-	var open []string
+	var lines, open []string
 	if git.Added > 0 {
-		open = append(open, fmt.Sprintf("+%d", git.Added))
+		lines = append(lines, fmt.Sprintf("+%d", git.Added))
 	}
 	if git.Removed > 0 {
-		open = append(open, fmt.Sprintf("-%d", git.Removed))
+		lines = append(lines, fmt.Sprintf("-%d", git.Removed))
+	}
+	if len(lines) > 0 {
+		open = append(open, strings.Join(lines, " "))
 	}
 	if git.New > 0 {
 		open = append(open, fmt.Sprintf("%d new", git.New))
 	}
 	text := timeline.OneLine(git.Branch)
 	if len(open) > 0 {
-		text += " (" + strings.Join(open, " ") + ")"
+		text += " (" + strings.Join(open, ", ") + ")"
 	}
 	return text
 }

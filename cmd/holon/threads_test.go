@@ -114,7 +114,7 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"running","summary":{"status":"idle","text":"All tests pass."}}`, "idle||All tests pass.||"},
 		{`{"state":"closed","summary":{"status":"closed","text":"All tests pass.","queued":2}}`, "closed||All tests pass.||"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":12,"removed":3}}}`, "idle|||main (+12 -3)|"},
-		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":1,"removed":0,"new":2}}}`, "idle|||main (+1 2 new)|"},
+		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":1,"removed":0,"new":2}}}`, "idle|||main (+1, 2 new)|"},
 		{`{"state":"running","summary":{"status":"failed","review":"blocked","reason":"bad","text":"blocked: bad; last: Half"}}`, "blocked||bad; last: Half||"},
 		{`{"state":"closed","summary":{"status":"closed","review":"blocked","text":"blocked: I"}}`, "closed||blocked: I||"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":0,"removed":0}}}`, "idle|||main|"},
