@@ -173,8 +173,12 @@ func (w *wording) hasExactly(text string) bool {
 	return text == w.command || text == w.cwd || slices.Contains(w.exact, text)
 }
 
-// unshown is an object without the members that are shown elsewhere. What is left keeps its
-// source text and its order.
+// plain are names of members that say no more than their text does once that is shown. Under
+// another name the same text is another matter: {"path": "a", "delete": "a"}.
+var plain = []json.Token{"command", "cmd", "cwd", "workdir", "directory", "path", "file_path", "filePath", "url", "description"}
+
+// unshown is an object without the plain members that are shown elsewhere. What is left keeps
+// its source text and its order.
 func (w *wording) unshown(raw json.RawMessage) json.RawMessage {
 	var left [][]byte
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -182,10 +186,11 @@ func (w *wording) unshown(raw json.RawMessage) json.RawMessage {
 	for err == nil && d.More() {
 		begin := d.InputOffset()
 		var value json.RawMessage
-		if _, err = d.Token(); err == nil {
+		var name json.Token
+		if name, err = d.Token(); err == nil {
 			err = d.Decode(&value)
 		}
-		if text, ok := textOf(value); err == nil && (!ok || text == "" || !w.hasExactly(text)) {
+		if text, ok := textOf(value); err == nil && (!ok || text == "" || !slices.Contains(plain, name) || !w.hasExactly(text)) {
 			left = append(left, bytes.TrimLeft(raw[begin:d.InputOffset()], ", \t\r\n"))
 		}
 	}
