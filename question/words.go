@@ -161,8 +161,8 @@ func (w *wording) says(text string) {
 // directory, or words of the agent. A text that differs in a blank or in the case of a
 // letter is another one: it may be another file.
 func (w *wording) shows(o object) bool {
-	for _, raw := range o {
-		if text, ok := textOf(raw); !ok || text != "" && !w.hasExactly(text) {
+	for name, raw := range o {
+		if text, ok := textOf(raw); !ok || text != "" && !(slices.Contains(plain, json.Token(name)) && w.hasExactly(text)) {
 			return false
 		}
 	}
@@ -175,7 +175,7 @@ func (w *wording) hasExactly(text string) bool {
 
 // plain are names of members that say no more than their text does once that is shown. Under
 // another name the same text is another matter: {"path": "a", "delete": "a"}.
-var plain = []json.Token{"command", "cmd", "cwd", "workdir", "directory", "path", "file_path", "filePath", "url", "description"}
+var plain = []json.Token{"command", "cmd", "script", "cwd", "workdir", "directory", "path", "file", "file_path", "filePath", "url", "description"}
 
 // unshown is an object without the plain members that are shown elsewhere. What is left keeps
 // its source text and its order.

@@ -12,7 +12,7 @@ const context = 3
 
 // plain are names of members that say no more than their text does once that is shown. Under
 // another name the same text is another matter: {"path": "a", "delete": "a"}.
-const plain = ['command', 'cmd', 'cwd', 'workdir', 'directory', 'path', 'file_path', 'filePath', 'url', 'description']
+const plain = ['command', 'cmd', 'script', 'cwd', 'workdir', 'directory', 'path', 'file', 'file_path', 'filePath', 'url', 'description']
 
 // wordsOf returns {phrase, lines: [{kind, text}]}. subject is the content of the item that the
 // question is about.
@@ -33,7 +33,7 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
   }
   const one = (kind, all) => lines.push({ kind, text: inOneLine(all) })
   const hasExactly = v => v === command || v === place || exact.includes(v)
-  const shows = o => Object.values(o).every(v => typeof v === 'string' && (!v || hasExactly(v)))
+  const shows = o => Object.entries(o).every(([name, v]) => typeof v === 'string' && (!v || plain.includes(name) && hasExactly(v)))
   // unshown is the JSON of an object without the plain members that are shown elsewhere. What is
   // left keeps its source text and its order.
   const unshown = all => '{' + membersOf(all).filter(m => {
