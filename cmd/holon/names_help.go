@@ -12,7 +12,7 @@ func newNamesTopic() *cobra.Command {
 		Use:   "names",
 		Short: "How to name a THREAD, a TURN or an ITEM",
 		Long: `Where a command takes a THREAD, a TURN or an ITEM (an open question), give what is
-easiest to type. An open question can be named by its thread, too. The first rule
+easiest to type. An open question is also found by its thread. The first rule
 that fits decides:
 
   thread_01a2…    the whole id

@@ -13,9 +13,9 @@ import (
 const answeredLookedAt = 200
 
 // question is the id of the open question that a person names: by its id, or by its thread
-// if one question is open there. Somebody who comes second may also name one that has just
-// been answered.
-func (f finder) question(name string) (string, error) {
+// if one question is open there and they are shown it before they answer. Somebody who comes
+// second may also name one that has just been answered.
+func (f finder) question(name string, shown bool) (string, error) {
 	found, err := f.find(name, &questionNames)
 	if f.exact || name == latest || !client.IsKind(err, questionNames.notFound) {
 		return found.id, err
@@ -23,7 +23,7 @@ func (f finder) question(name string) (string, error) {
 	quiet := f.ender()
 	quiet.tell = false
 	if thread, err := quiet.find(name, &threadNames); err == nil {
-		return questionIn(f, name, thread)
+		return questionIn(f, name, thread, shown)
 	} else if !client.IsKind(err, threadNames.notFound) {
 		return "", err
 	}
@@ -39,8 +39,9 @@ func (f finder) question(name string) (string, error) {
 	return "", &hintedError{err, "holon respond lists the open questions."}
 }
 
-// questionIn is the id of the one open question of a thread.
-func questionIn(f finder, name string, thread named) (string, error) {
+// questionIn is the id of the one open question of a thread. Whoever answers without being
+// shown it must name it: it may be another one than the one that they have seen.
+func questionIn(f finder, name string, thread named, shown bool) (string, error) {
 	open, err := questionRows(f, map[string]any{"status": "pending", "thread_id": thread.id}, maxNamed)
 	switch {
 	case err != nil:
@@ -49,6 +50,9 @@ func questionIn(f finder, name string, thread named) (string, error) {
 		return "", &hintedError{fmt.Errorf("no question of %s is open", inQuotes(name)), "holon respond lists those that are."}
 	case len(open) > 1:
 		return "", f.ambiguous(name, open)
+	case !shown:
+		id := shownID(f.console, open[0].id)
+		return "", usagef("%s asks %s %s. Name the question, because it may ask another one by now: holon respond %s", inQuotes(name), id, inQuotes(timeline.Fit(timeline.OneLine(open[0].title), 60)), id)
 	case f.tell:
 		sayName(f, name, open[0])
 	}

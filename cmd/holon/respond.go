@@ -22,9 +22,8 @@ func newRespondCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "respond [ITEM]",
 		Short: "Answer a question of an agent; without ITEM list the open ones",
-		Long: `Answers a permission request or question. The first answer wins. In place of ITEM
-a thread can be named, by its id or a title that a client gave, if one question is open
-there.
+		Long: `Answers a permission request or question. The first answer wins. To be asked, a
+thread can be named in place of ITEM, by its id or a title that a client gave.
 
   holon respond                          list the open questions
   holon respond item_…                   be asked at the terminal, with all that it is about
@@ -74,7 +73,7 @@ there.
 				return err
 			}
 			defer c.close()
-			if params["item_id"], err = c.finder().telling().question(args[0]); err != nil {
+			if params["item_id"], err = c.finder().telling().question(args[0], false); err != nil {
 				return err
 			}
 			return respond(c, params)
@@ -108,7 +107,7 @@ func showQuestion(g *globals, cmd *cobra.Command, id string, atTerminal bool) er
 		return err
 	}
 	defer c.close()
-	if id, err = c.finder().telling().question(id); err != nil {
+	if id, err = c.finder().telling().question(id, true); err != nil {
 		return err
 	}
 	asked, status, err := readQuestion(c.ctx, c.client, "", id)
