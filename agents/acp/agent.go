@@ -25,6 +25,7 @@ type Agent struct {
 	running sync.WaitGroup // processes and sessions
 	host    atomic.Pointer[turns.Host]
 	late    atomic.Int64 // messages that came too late to be stored
+	warned  atomic.Bool  // a thread was told that the agent asks for less than everything
 	meter   process.Meter
 
 	mu      sync.Mutex

@@ -60,7 +60,7 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 		ops = append(ops, notice("warning", note, nil))
 	}
 	if p.SessionID == "" && len(p.Config) == 0 { // before it does the first thing unasked
-		if warning := a.Info().Warning; warning != "" {
+		if warning := a.Info().Warning; warning != "" && !a.warned.Swap(true) {
 			ops = append(ops, notice("warning", "Nobody is asked first: "+warning+".", nil))
 		}
 	}
