@@ -25,6 +25,8 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		{[]string{"inbox", "sned", "x", "y"}, `there is no command "inbox sned"; did you mean send?`},
 		{[]string{"attach", "x", "--after", "LOG:1"}, `--after "LOG:1": give a seq such as 41`},
 		{[]string{"help", "bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+		{[]string{"respond", "yes"}, "an answer is a flag: holon respond ITEM --allow; holon respond lists what waits"},
+		{[]string{"respond", "deadbeef", "No"}, "an answer is a flag: holon respond ITEM --reject; holon respond lists what waits"},
 		{[]string{"threads", "--state=blocked"}, "--state: what a review has blocked is among the failed ones: --state failed"},
 		{[]string{"threads", "--state=runing"}, `--state: "runing" is not one of waiting, working, failed, idle, closed, running, paused, closing; did you mean running?`},
 		{[]string{"help", "token", "revok"}, "did you mean revoke?\nTry: holon token --help\n"},

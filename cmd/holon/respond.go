@@ -32,7 +32,12 @@ thread can be named in place of ITEM, by its id or a title that a client gave.
   holon respond item_… --reject          the option that rejects it once
   holon respond item_… --option ID       an option by its id
   holon respond item_… --answer '{"name":"x"}'`,
-		Args: oneName(0),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if flag := answerWord(args); flag != "" {
+				return usagef("an answer is a flag: holon respond ITEM %s; holon respond lists what waits", flag)
+			}
+			return oneName(0)(cmd, args)
+		},
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			chosen := 0
 			for _, name := range []string{"allow", "reject", "option", "answer", "cancel"} {
@@ -87,6 +92,16 @@ thread can be named in place of ITEM, by its id or a title that a client gave.
 	flags.StringVar(&option, "option", "", "choose the option with this id")
 	flags.StringVar(&answer, "answer", "", "answer a question with this JSON")
 	return cmd
+}
+
+// answerWord is the flag of the answer that somebody has given as a word, last or alone.
+func answerWord(args []string) string {
+	if len(args) == 0 || len(args) > 2 {
+		return ""
+	}
+	return map[string]string{
+		"yes": "--allow", "y": "--allow", "allow": "--allow", "ok": "--allow", "approve": "--allow", "no": "--reject", "n": "--reject", "reject": "--reject", "deny": "--reject",
+	}[strings.ToLower(args[len(args)-1])]
 }
 
 func onceOrAlways(verb string, always bool) string {

@@ -76,7 +76,7 @@ func (p *program) next(now time.Time) tea.Cmd {
 	if p.page == p.overview {
 		return nil
 	}
-	return p.show(now, id, nil) // a jump leads back to the overview
+	return p.show(now, id, nil, false) // a jump leads back to the overview
 }
 
 // connected takes the connection that was chosen at the start.

@@ -209,6 +209,7 @@ func (d *desk) find(term *terminaltest.Terminal, sign, title string) string {
 }
 
 // open opens the page of a thread, and waits until the thread has been read.
+// It leaves the input line, in which a page begins, so that keys are commands.
 func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 	d.t.Helper()
 	begins := []rune(d.find(term, sign, title))
@@ -217,6 +218,14 @@ func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 	term.Await(fmt.Sprintf("the page of %s, which begins with %q", title, string(begins)), func(screen string) bool {
 		return strings.HasPrefix(screen, string(begins)) && (strings.Contains(screen, "─ Enter ") || strings.Contains(screen, "─ A text ")) && !strings.Contains(firstLine(screen), "reading")
 	})
+	leaveInput(term)
+}
+
+// leaveInput makes keys commands on a page that was opened from the list.
+func leaveInput(term *terminaltest.Terminal) {
+	term.AwaitText("Esc keys")
+	term.Keys("Escape")
+	term.Await("keys are commands", func(screen string) bool { return !strings.Contains(screen, "Esc keys") })
 }
 
 // write goes to the input line of a page.

@@ -20,15 +20,19 @@ func (p *program) open(now time.Time, id string) tea.Cmd {
 	if from, ok := p.page.(*conversation.Model); ok && from.Thread() != id {
 		trail = append(trail, from.Thread())
 	}
-	return p.show(now, id, trail[max(0, len(trail)-maxTrail):])
+	_, away := p.page.(*conversation.Model)
+	return p.show(now, id, trail[max(0, len(trail)-maxTrail):], !away)
 }
 
-// show shows the conversation of a thread. trail are the threads that lead back.
-func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
+// show shows the conversation of a thread. trail are the threads that lead back. write says
+// that keys are text for the agent, if the thread takes some: whoever opens a thread to
+// write begins to type, and letters that are commands would interrupt it or answer it.
+func (p *program) show(now time.Time, id string, trail []string, write bool) tea.Cmd {
 	left := p.overviewShown(now)
 	known, _ := p.overview.Thread(id) // a child may not be in the list
 	page := conversation.New(conversation.Options{
 		Thread: id, Title: known.Summary.Title, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
+		Write: write && (known.State == "running" || known.State == "paused"),
 	})
 	p.page, p.trail = page, trail
 	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.room()})
@@ -38,7 +42,7 @@ func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
 // back leaves a conversation: to the one from which it was opened, else to the overview.
 func (p *program) back(now time.Time) tea.Cmd {
 	if n := len(p.trail); n > 0 {
-		return p.show(now, p.trail[n-1], p.trail[:n-1])
+		return p.show(now, p.trail[n-1], p.trail[:n-1], false)
 	}
 	return p.overviewShown(now)
 }

@@ -26,6 +26,7 @@ func TestResultsAreReviewedOnATerminal(t *testing.T) {
 	term.AwaitText("Rejected: the agent continues with your note.", "1 needs you")
 	term.Keys("Enter")
 	term.AwaitText("(from the review of the turn before)", "─ A result waits for your review")
+	leaveInput(term)
 	term.Keys("a")
 	presses(term, "y", " idle")
 	term.AwaitText("✓ completed")

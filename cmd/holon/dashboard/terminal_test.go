@@ -372,6 +372,7 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	if now := w.question(asks); now != question {
 		t.Errorf("the question is %s after the restart, it was %s", now, question)
 	}
+	leaveInput(page)
 	page.Keys("a")
 	page.Await("the answer arrives", func(screen string) bool {
 		if strings.Contains(screen, "1 Allow") {

@@ -40,7 +40,7 @@ func Words(err error) string {
 		if text := kinds[refused.Kind]; text != "" {
 			return text
 		}
-		return sentence(refused.Message)
+		return sentence(strings.TrimPrefix(refused.Message, "cwd: ")) // the form calls it Directory
 	}
 	var silent *client.SilentError
 	var none *client.NoServerError
