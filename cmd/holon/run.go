@@ -484,6 +484,9 @@ func (r *turnRun) report(format string, quiet bool) error {
 		if format == "text" && r.result.failure() == "agent_unavailable" {
 			r.con.note("holon: %s", doctorHint)
 		}
+		if format == "text" && (r.result.Reason == turns.ServerRestarted || r.result.Reason == turns.ServerStopping) {
+			r.con.note("holon: it goes on with: holon retry %s", shownID(r.con, r.turnID))
+		}
 		return &exitError{code: exitFailed}
 	}
 	if r.result.stoppedEarly() {

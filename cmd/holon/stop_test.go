@@ -528,3 +528,17 @@ func TestServeSaysWhatItLeaves(t *testing.T) {
 		t.Errorf("it was dismissed: %s", log)
 	}
 }
+
+// Whoever watches a turn that the stop cuts off is told how it goes on.
+func TestRunSaysHowACutTurnGoesOn(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	s.start()
+	ended := make(chan result, 1)
+	go func() { ended <- s.holon("run", "--thread=works", "/sleep 600000") }()
+	eventually(t, "it works", func() bool { return strings.Contains(s.want("turns"), "active") })
+	turn := turnIDs.FindString(s.want("turns", "--long"))
+	s.stop()
+	if r := <-ended; r.code != exitFailed || !strings.Contains(r.err, "holon: it goes on with: holon retry "+short(turn)) {
+		t.Errorf("%+v", r)
+	}
+}
