@@ -10,25 +10,25 @@ import (
 // phrase says in one line what is asked for: a verb and its object where that is known, else
 // the agent's own words.
 func (w *wording) phrase() {
-	verb, about, exact := "", first(w.content.text("title"), w.content.text("message")), false
+	verb, about, is := "", first(w.content.text("title"), w.content.text("message")), words
 	switch {
 	case w.content.text("type") == "question":
 		about = first(w.content.text("message"), about)
 	case w.command != "":
-		verb, about, exact = "run ", w.command, true
+		verb, about, is = "run ", w.command, aCommand
 	case len(w.changes) > 0:
 		for _, c := range w.changes {
-			w.has(c.path)
-			w.has(c.oldPath)
+			w.has(aPath, c.path)
+			w.has(aPath, c.oldPath)
 		}
 		w.out.Phrase = changesPhrase(w.changes, w.place())
 		return
 	case w.subject.text("type") == "tool_call":
-		verb, about, exact = w.use(about)
+		verb, about, is = w.use(about)
 	}
 	about = strings.TrimRight(about, "\n")
 	text := OneLine(about)
-	if !exact { // words: how they are spaced does not matter
+	if is == words { // how they are spaced does not matter
 		text = strings.Join(strings.Fields(sanitize.Literal(about)), " ")
 	}
 	short := cut(text, mostPhrase)
@@ -38,19 +38,22 @@ func (w *wording) phrase() {
 	if w.out.Phrase = verb + short; strings.TrimSpace(w.out.Phrase) == "" {
 		w.out.Phrase = "(a question without words)"
 	}
-	w.has(about)
+	w.has(is, about)
+	if is == words && verb == "" && w.content.text("type") != "question" { // it is all that the person is asked to allow
+		w.exact = append(w.exact, shown{aCommand, about})
+	}
 }
 
 // has notes that the phrase has a text, or the lines that follow have it.
-func (w *wording) has(text string) {
-	w.said, w.exact = append(w.said, normal(text)), append(w.exact, text)
+func (w *wording) has(is role, text string) {
+	w.said, w.exact = append(w.said, normal(text)), append(w.exact, shown{is, text})
 }
 
 // place is the directory that paths are compared with: that of the thread.
 func (w *wording) place() string { return first(w.asked.Cwd, w.cwd) }
 
-// use says what is done with a tool, and to what. exact tells that this is no prose.
-func (w *wording) use(title string) (verb, about string, exact bool) {
+// use says what is done with a tool, and to what.
+func (w *wording) use(title string) (verb, about string, is role) {
 	in := w.subject.object("input")
 	switch kind := w.subject.text("kind"); kind {
 	case "read", "edit", "delete", "move":
@@ -59,16 +62,16 @@ func (w *wording) use(title string) (verb, about string, exact bool) {
 			where = l[0].text("path")
 		}
 		if where = first(where, in.text("path"), in.text("file_path"), in.text("filePath")); where != "" {
-			w.has(where)
+			w.has(aPath, where)
 			text, outside := placed(where, w.place())
 			if outside {
 				kind += " outside of its directory:"
 			}
-			return kind + " ", text, true
+			return kind + " ", text, aPath
 		}
 	case "fetch":
 		if url := in.text("url"); url != "" {
-			return "fetch ", url, true
+			return "fetch ", url, aURL
 		}
 	}
 	title = first(title, w.subject.text("title"))
@@ -78,11 +81,11 @@ func (w *wording) use(title string) (verb, about string, exact bool) {
 	}
 	switch server := w.subject.text("server"); {
 	case name == "":
-		return "", title, false
+		return "", title, words
 	case server != "" && !strings.Contains(name, server):
-		return "use ", name + " of " + server, false
+		return "use ", name + " of " + server, words
 	}
-	return "use ", name, false
+	return "use ", name, words
 }
 
 // verbs are what operations are called in a phrase.

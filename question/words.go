@@ -78,7 +78,7 @@ type wording struct {
 	cwd     string
 	changes []change
 	said    []string // what the lines and the phrase say already, normalized
-	exact   []string // what they have character by character
+	exact   []shown  // what they have character by character
 	rest    string   // the command or the words of which the phrase does not have all
 	out     Words
 }
@@ -96,7 +96,7 @@ func (w *wording) lines() {
 	if is := w.subject.text("command"); is != "" && is != w.command && !isQuestion {
 		w.one(Note, "The call that it is about has another command:")
 		w.add(Command, is)
-		w.exact = append(w.exact, is)
+		w.exact = append(w.exact, shown{aCommand, is})
 	}
 	if isQuestion {
 		w.address()
@@ -105,10 +105,11 @@ func (w *wording) lines() {
 	}
 	if w.cwd != "" {
 		w.one(Directory, "in "+w.cwd)
+		w.exact = append(w.exact, shown{aDirectory, w.cwd})
 	}
 	if is := w.subject.text("cwd"); is != "" && is != w.cwd {
 		w.one(Note, "The call that it is about has another directory: "+is)
-		w.exact = append(w.exact, is)
+		w.exact = append(w.exact, shown{aDirectory, is})
 	}
 	w.address()
 	for _, text := range []string{w.content.text("title"), w.content.text("description")} {
@@ -136,6 +137,7 @@ func (w *wording) one(kind Kind, text string) {
 func (w *wording) address() {
 	if url := w.content.text("url"); url != "" {
 		w.one(URL, "open "+url)
+		w.exact = append(w.exact, shown{aURL, url})
 	}
 }
 
@@ -147,40 +149,50 @@ func (w *wording) says(text string) {
 	if repeats || is == "" {
 		return
 	}
-	if o := objectOf([]byte(text)); o != nil {
-		if !w.shows(o) {
-			w.add(Input, layout(w.unshown([]byte(text))))
+	if objectOf([]byte(text)) != nil {
+		if left, some := w.unshown([]byte(text)); some {
+			w.add(Input, layout(left))
 		}
 		return
 	}
 	w.add(Says, text)
-	w.exact = append(w.exact, text)
+	w.exact = append(w.exact, shown{words, text})
 }
 
-// shows reports whether all members are shown elsewhere: they are the command, the
-// directory, or words of the agent. A text that differs in a blank or in the case of a
-// letter is another one: it may be another file.
-func (w *wording) shows(o object) bool {
-	for name, raw := range o {
-		if text, ok := textOf(raw); !ok || text != "" && !(slices.Contains(plain, json.Token(name)) && w.hasExactly(text)) {
-			return false
-		}
-	}
-	return true
+// shown is a text that the phrase or a line has, and what it is there.
+type shown struct {
+	is   role
+	text string
 }
 
-func (w *wording) hasExactly(text string) bool {
-	return text == w.command || text == w.cwd || slices.Contains(w.exact, text)
+// role is what a text is to the agent.
+type role string
+
+const (
+	aCommand   role = "command"
+	aDirectory role = "directory"
+	aPath      role = "path"
+	aURL       role = "url"
+	words      role = "words"
+)
+
+// plain are the names of members that say no more than their text does once that is shown
+// as the same thing. Under another name the same text is another matter: {"path": "a",
+// "delete": "a"}; and so it is in another role: a directory that is only named in the agent's
+// words is not the one in which a person believes that the command runs.
+var plain = map[json.Token]role{
+	"command": aCommand, "cmd": aCommand, "script": aCommand,
+	"cwd": aDirectory, "workdir": aDirectory, "directory": aDirectory,
+	"path": aPath, "file": aPath, "file_path": aPath, "filePath": aPath,
+	"url": aURL, "description": words,
 }
 
-// plain are names of members that say no more than their text does once that is shown. Under
-// another name the same text is another matter: {"path": "a", "delete": "a"}.
-var plain = []json.Token{"command", "cmd", "script", "cwd", "workdir", "directory", "path", "file", "file_path", "filePath", "url", "description"}
-
-// unshown is an object without the plain members that are shown elsewhere. What is left keeps
-// its source text and its order.
-func (w *wording) unshown(raw json.RawMessage) json.RawMessage {
-	var left [][]byte
+// unshown is an object without the plain members that are shown elsewhere, and whether any
+// member that is left has something to say. What is left keeps its source text and its order.
+// A text that differs in a blank or in the case of a letter is another one: it may be another
+// file.
+func (w *wording) unshown(raw json.RawMessage) (left json.RawMessage, some bool) {
+	var members [][]byte
 	d := json.NewDecoder(bytes.NewReader(raw))
 	_, err := d.Token()
 	for err == nil && d.More() {
@@ -190,25 +202,30 @@ func (w *wording) unshown(raw json.RawMessage) json.RawMessage {
 		if name, err = d.Token(); err == nil {
 			err = d.Decode(&value)
 		}
-		if text, ok := textOf(value); err == nil && (!ok || text == "" || !slices.Contains(plain, name) || !w.hasExactly(text)) {
-			left = append(left, bytes.TrimLeft(raw[begin:d.InputOffset()], ", \t\r\n"))
+		text, ok := textOf(value)
+		if is := plain[name]; ok && is != "" && slices.Contains(w.exact, shown{is, text}) {
+			continue
 		}
+		members = append(members, bytes.TrimLeft(raw[begin:d.InputOffset()], ", \t\r\n"))
+		some = some || !ok || text != ""
 	}
 	if err != nil { // it is shown as it is
-		return raw
+		return raw, true
 	}
-	return slices.Concat([]byte("{"), bytes.Join(left, []byte(",")), []byte("}"))
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), some
 }
 
 // input adds what the tool is called with, if something of it is not shown yet.
 func (w *wording) input() {
 	raw := w.subject["input"]
-	o := objectOf(raw)
-	switch {
-	case isNone(raw) || o != nil && w.shows(o):
+	if isNone(raw) {
 		return
-	case o != nil:
-		raw = w.unshown(raw)
+	}
+	if objectOf(raw) != nil {
+		var some bool
+		if raw, some = w.unshown(raw); !some {
+			return
+		}
 	}
 	w.add(Input, layout(raw))
 }

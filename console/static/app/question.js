@@ -10,9 +10,12 @@ const compared = 1 << 20
 // How many equal lines are listed around a change.
 const context = 3
 
-// plain are names of members that say no more than their text does once that is shown. Under
-// another name the same text is another matter: {"path": "a", "delete": "a"}.
-const plain = ['command', 'cmd', 'script', 'cwd', 'workdir', 'directory', 'path', 'file', 'file_path', 'filePath', 'url', 'description']
+// plain are the names of members that say no more than their text does once that is shown as the
+// same thing. Under another name, and in another role, the same text is another matter.
+const plain = new Map(Object.entries({
+  command: ['command', 'cmd', 'script'], directory: ['cwd', 'workdir', 'directory'],
+  path: ['path', 'file', 'file_path', 'filePath'], url: ['url'], words: ['description'],
+}).flatMap(([role, names]) => names.map(name => [name, role])))
 
 // wordsOf returns {phrase, lines: [{kind, text}]}. subject is the content of the item that the
 // question is about.
@@ -32,65 +35,70 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
     for (const line of literal(all.replace(/\n$/, '')).split('\n')) lines.push({ kind, text: line })
   }
   const one = (kind, all) => lines.push({ kind, text: inOneLine(all) })
-  const hasExactly = v => v === command || v === place || exact.includes(v)
-  const shows = o => Object.entries(o).every(([name, v]) => typeof v === 'string' && (!v || plain.includes(name) && hasExactly(v)))
-  // unshown is the JSON of an object without the plain members that are shown elsewhere. What is
-  // left keeps its source text and its order.
-  const unshown = all => '{' + membersOf(all).filter(m => {
-    const [name, v] = Object.entries(parsed(`{${m}}`))[0]
-    return typeof v !== 'string' || !v || !plain.includes(name) || !hasExactly(v)
-  }).join(',') + '}'
-  const has = words => { said.push(normal(words)); exact.push(words) }
+  // unshown is the JSON of an object without the plain members that are shown elsewhere, '' if no
+  // member that is left has something to say. What is left keeps its source text and its order.
+  const unshown = all => {
+    let some = false
+    const left = membersOf(all).filter(m => {
+      const [name, v] = Object.entries(parsed(`{${m}}`))[0]
+      if (typeof v === 'string' && plain.has(name) && exact.some(e => e.role === plain.get(name) && e.text === v)) return false
+      return some ||= v !== '', true
+    })
+    return some ? '{' + left.join(',') + '}' : ''
+  }
+  const shows = (role, words) => exact.push({ role, text: words })
+  const has = (role, words) => { said.push(normal(words)); shows(role, words) }
 
   function says(words) {
     const is = normal(words)
     const repeats = said.includes(is) || normal(phrase).includes(is)
     said.push(is)
     if (repeats || !is) return
-    const o = object(parsed(words))
-    if (!o) {
-      exact.push(words)
+    if (!object(parsed(words))) {
+      shows('words', words)
       return put('says', words)
     }
-    if (!shows(o)) put('input', layout(unshown(words)))
+    const left = unshown(words)
+    if (left) put('input', layout(left))
   }
 
-  // use says what is done with a tool, and to what: [verb, object, whether that is no prose].
+  // use says what is done with a tool, and to what: [verb, object, the role of that].
   function use(title) {
     const given = object(parsed(source)) || {}
     let kind = text(subject.kind)
     if (['read', 'edit', 'delete', 'move'].includes(kind)) {
       const where = text(list(subject.locations)[0]?.path) || text(given.path) || text(given.file_path) || text(given.filePath)
       if (where) {
-        has(where)
+        has('path', where)
         const [shown, outside] = placed(where, root)
         if (outside) kind += ' outside of its directory:'
-        return [kind + ' ', shown, true]
+        return [kind + ' ', shown, 'path']
       }
     } else if (kind === 'fetch' && text(given.url)) {
-      return ['fetch ', given.url, true]
+      return ['fetch ', given.url, 'url']
     }
     title ||= text(subject.title)
     const name = text(subject.name) || (/[ \t\n]/.test(title) ? '' : title), server = text(subject.server)
-    if (!name) return ['', title, false]
-    return ['use ', server && !name.includes(server) ? `${name} of ${server}` : name, false]
+    if (!name) return ['', title, 'words']
+    return ['use ', server && !name.includes(server) ? `${name} of ${server}` : name, 'words']
   }
 
   const isQuestion = content.type === 'question'
   if (!isQuestion && !command && changes.length) {
-    for (const c of changes) [c.path, c.old_path].forEach(has)
+    for (const c of changes) [c.path, c.old_path].forEach(p => has('path', p))
     phrase = changesPhrase(changes, root)
   } else {
-    let verb = '', what = text(content.title) || text(content.message), exact = false
+    let verb = '', what = text(content.title) || text(content.message), role = 'words'
     if (isQuestion) what = text(content.message) || what
-    else if (command) [verb, what, exact] = ['run ', command, true]
-    else if (subject.type === 'tool_call') [verb, what, exact] = use(what)
+    else if (command) [verb, what, role] = ['run ', command, 'command']
+    else if (subject.type === 'tool_call') [verb, what, role] = use(what)
     what = what.replace(/\n+$/, '')
-    const short = cut(exact ? inOneLine(what) : fields(literal(what)), mostPhrase)
+    const short = cut(role === 'words' ? fields(literal(what)) : inOneLine(what), mostPhrase)
     if (short !== literal(what)) rest = what
     phrase = verb + short
     if (!phrase.trim()) phrase = '(a question without words)'
-    has(what)
+    has(role, what)
+    if (role === 'words' && !verb && !isQuestion) shows('command', what) // it is all that the person is asked to allow
   }
 
   if (rest) put(command && !isQuestion ? 'command' : 'message', rest)
@@ -98,14 +106,20 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
   if (called && called !== command && !isQuestion) {
     one('note', 'The call that it is about has another command:')
     put('command', called)
-    exact.push(called)
+    shows('command', called)
   }
-  if (!isQuestion && place) one('directory', 'in ' + place)
+  if (!isQuestion && place) {
+    one('directory', 'in ' + place)
+    shows('directory', place)
+  }
   if (!isQuestion && text(subject.cwd) && text(subject.cwd) !== place) {
     one('note', 'The call that it is about has another directory: ' + subject.cwd)
-    exact.push(subject.cwd)
+    shows('directory', subject.cwd)
   }
-  if (text(content.url)) one('url', 'open ' + content.url)
+  if (text(content.url)) {
+    one('url', 'open ' + content.url)
+    shows('url', content.url)
+  }
   if (!isQuestion) {
     says(text(content.title))
     says(text(content.description))
@@ -120,8 +134,8 @@ export function wordsOf({ content, subject, cwd = '', unread, truncated }) {
       one('file', `${changePhrase(c, root)} (+${d.added} −${d.removed})`)
       for (const l of d.lines) lines.push(l)
     }
-    const o = object(parsed(source))
-    if (!['', 'null', '{}', '[]', '""'].includes(source) && !(o && shows(o))) put('input', layout(o ? unshown(source) : source))
+    const left = ['', 'null', '{}', '[]', '""'].includes(source) ? '' : object(parsed(source)) ? unshown(source) : source
+    if (left) put('input', layout(left))
   }
   if (unread) one('note', 'What it is about cannot be read.')
   else if (truncated) one('note', 'It was too long: the server has kept it without its middle.')
