@@ -190,7 +190,7 @@ func summariesOfOthers(t *testing.T, h Harness) {
 	m.Commit()
 	before := summaryOf(t, h.Store, "thread_a")
 	child := NewMaker(t, h.Store, "thread_b").Start()
-	for i, id := range []string{"turn_q", "turn_w", "turn_f", "turn_r", "turn_d"} {
+	for i, id := range []string{"turn_q", "turn_w", "turn_f", "turn_r", "turn_d", "turn_j"} {
 		child.Add(notify.TurnQueued, id, "", &turns.QueuedEvent{
 			Type: "queued", State: turns.Queued, Rank: int64(i), Parent: &threads.Parent{ThreadID: "thread_a", TurnID: "turn_a"},
 			Child: turns.Child{AttentionPolicy: turns.Notify, RootThreadID: "thread_a"},
@@ -209,6 +209,10 @@ func summariesOfOthers(t *testing.T, h Harness) {
 	child.Attempt("turn_r")
 	child.EndInReview("turn_r")
 	child.Commit()
+	child.Attempt("turn_j")
+	child.EndInReview("turn_j")
+	child.Review("turn_j", turns.Rejected, "turn_d") // its end is that of turn_d
+	child.Commit()
 
 	seen := cursors.Cursor{ConsumerID: "seen:owner", StreamName: cursors.StreamEvents, SubjectID: "thread_a"}
 	next := seen
@@ -219,7 +223,7 @@ func summariesOfOthers(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	want := before
-	want.Children, want.SeenSeq = turns.ChildCounts{Working: 1, Waiting: 2, Failed: 1, Total: 5}, 2
+	want.Children, want.SeenSeq = turns.ChildCounts{Working: 1, Waiting: 2, Failed: 1, Total: 6}, 2
 	if got := summaryOf(t, h.Store, "thread_a"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

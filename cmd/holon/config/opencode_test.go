@@ -25,6 +25,14 @@ func TestOpenCodeAsksIfItsConfigurationSaysSo(t *testing.T) {
 		{"its own file says otherwise", `{"permission":{"bash":"ask","edit":"ask"}}`, `{"permission":{"bash":"allow"}}`, "", false},
 		{"in the environment", "", "", `{"permission":{"bash":"ask","edit":"ask"}}`, true},
 		{"the environment says otherwise", `{"permission":"ask"}`, "", `{"permission":"allow"}`, false},
+		{"what is said last about every tool counts", `{"permission":{"bash":"ask","edit":"ask","*":"allow"}}`, "", "", false},
+		{"every other tool is allowed", `{"permission":{"*":"allow","bash":"ask","edit":"ask"}}`, "", "", true},
+		{"its own file allows the tools that are left", `{"permission":"ask"}`, `{"permission":{"*":"allow"}}`, "", false},
+		{"an exception stays where all is asked again", `{"permission":{"*":"ask","bash":"allow"}}`, `{"permission":"ask"}`, "", false},
+		{"the mode has its own permission", `{"permission":"ask","agent":{"build":{"permission":{"bash":"allow"}}}}`, "", "", false},
+		{"the mode has only a model", `{"permission":"ask","agent":{"build":{"model":"x"}}}`, "", "", true},
+		{"tools are switched on as in older versions", `{"permission":"ask","tools":{"bash":true}}`, "", "", false},
+		{"one of two cannot be read", `{"permission":"ask"}`, `{"permission":"allow"} // all`, "", false},
 		{"one that cannot be read", `{"permission":{"bash":"ask","edit":"ask"} // both`, "", "", false},
 	} {
 		home := t.TempDir()
