@@ -63,13 +63,19 @@ func (c *Cache) diff(ctx context.Context, r *repository, commit string) ([]byte,
 }
 
 // untracked lists what is new in the work tree. A directory in which all is new is not gone
-// through: it is one name.
+// through: it is one name. What the user of the server lets git ignore in every repository is
+// ignored, if it is in the file where git looks for it by itself.
 func (c *Cache) untracked(ctx context.Context, r *repository) ([]byte, error) {
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(os.Getenv("HOME"), ".config")
+	}
 	args := []string{"ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-per-directory=.gitignore", "-z"}
-	exclude := filepath.Join(r.common, "info", "exclude")
-	if f, err := open(exclude); err == nil {
-		_ = f.Close() // git reads it
-		args = append(args, "--exclude-from="+exclude)
+	for _, exclude := range []string{filepath.Join(config, "git", "ignore"), filepath.Join(r.common, "info", "exclude")} { // the last one counts most
+		if f, err := open(exclude); err == nil {
+			_ = f.Close() // git reads it
+			args = append(args, "--exclude-from="+exclude)
+		}
 	}
 	return c.run(ctx, r, args...)
 }

@@ -76,7 +76,10 @@ func TestStateOfADirectory(t *testing.T) {
 		"new files": {func(t *testing.T, dir string) string {
 			write(t, "*.log\nbuild/\n", dir, ".gitignore")
 			write(t, "secret\n", dir, ".git", "info", "exclude")
-			for _, name := range []string{"a", "b.log", "secret", "build/c", "all/new/d", "all/new/e"} {
+			config := t.TempDir()
+			t.Setenv("XDG_CONFIG_HOME", config)
+			write(t, "*.swp\n", config, "git", "ignore")
+			for _, name := range []string{"a", "b.log", "secret", "c.swp", "build/c", "all/new/d", "all/new/e"} {
 				write(t, "new\n", dir, filepath.FromSlash(name))
 			}
 			return dir

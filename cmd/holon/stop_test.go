@@ -517,7 +517,7 @@ func TestServeSaysWhatItLeaves(t *testing.T) {
 		t.Errorf("nothing was: %s", s.log.String())
 	}
 	s.stop()
-	contains(t, s.log.String(), "Turns that were cut off: 1 (after the next start: holon retry --interrupted); open questions: 1 (holon respond)")
+	contains(t, s.log.String(), "Left for the next start: turns that were cut off: 1 (holon retry --interrupted); open questions: 1 (holon respond)")
 	s.start()
 	contains(t, s.log.String(), "Turns that were cut off: 1 (holon retry --interrupted); open questions: 1 (holon respond)")
 	s.want("status", "--dismiss")

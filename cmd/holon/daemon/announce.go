@@ -49,7 +49,7 @@ func (d *daemon) announce() error {
 		d.sayDataHere()
 	}
 	if known, err := dismissed(context.Background(), d); err == nil {
-		sayLeft(context.Background(), d, known, "holon retry --interrupted")
+		sayLeft(context.Background(), d, known, "")
 	}
 	if d.Welcome != nil {
 		d.welcome()

@@ -326,7 +326,7 @@ func (d *daemon) drain(ctx context.Context) {
 		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
 	}
 	if err == nil {
-		sayLeft(ctx, d, before.Latest, "after the next start: holon retry --interrupted")
+		sayLeft(ctx, d, before.Latest, "left for the next start: ")
 	}
 	closeCtx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()

@@ -23,8 +23,9 @@ func dismissed(ctx context.Context, d *daemon) (int64, error) {
 }
 
 // sayLeft says how many turns were cut off by a stop or a crash, by ends after a seq, how many
-// questions are open, and what to do about both. It says nothing where there is nothing.
-func sayLeft(ctx context.Context, d *daemon, after int64, retry string) {
+// questions are open, and what to do about both: when is before it, "" = now. It says nothing
+// where there is nothing.
+func sayLeft(ctx context.Context, d *daemon, after int64, when string) {
 	view := d.store.View()
 	cut, err := view.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart, AfterSeq: after, Limit: mostLeft})
 	if err != nil {
@@ -36,13 +37,13 @@ func sayLeft(ctx context.Context, d *daemon, after int64, retry string) {
 	}
 	var left []string
 	if n := len(cut.Rows); n > 0 {
-		left = append(left, fmt.Sprintf("turns that were cut off: %s (%s)", atLeast(n, cut.Next), retry))
+		left = append(left, fmt.Sprintf("turns that were cut off: %s (holon retry --interrupted)", atLeast(n, cut.Next)))
 	}
 	if n := len(open.Rows); n > 0 {
 		left = append(left, fmt.Sprintf("open questions: %s (holon respond)", atLeast(n, open.Next)))
 	}
 	if len(left) > 0 {
-		text := strings.Join(left, "; ")
+		text := when + strings.Join(left, "; ")
 		d.say("%s", strings.ToUpper(text[:1])+text[1:])
 	}
 }
