@@ -50,7 +50,7 @@ func questionIn(f finder, name string, thread named) (string, error) {
 	case len(open) > 1:
 		return "", f.ambiguous(name, open)
 	case f.tell:
-		sayName(f, name, open[0])
+		f.note("%s asks: %s", timeline.OneLine(name), open[0].shown(f.console))
 	}
 	return open[0].id, nil
 }
