@@ -213,9 +213,9 @@ func hintOfSystem(err error) string {
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
 	case errors.As(err, &emptied):
-		return "Look at the disk, and continue from a backup: holon restore FILE --data DIR. To begin a new log here instead, remove " + emptied.Path
+		return "Look at the disk, and continue from a backup in a new directory: holon restore FILE --data NEWDIR. To begin a new log here instead, remove " + emptied.Path
 	case sqlite.Damaged(err):
-		return "That file is damaged. Keep it, check the disk, and continue from a backup: holon restore FILE --data DIR"
+		return "That file is damaged. Keep it, check the disk, and continue from a backup in a new directory: holon restore FILE --data NEWDIR"
 	}
 	return ""
 }

@@ -45,7 +45,7 @@ func TestAnEmptyLogIsNoNewOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := holon(t, s.data, "", "serve", "--listen=127.0.0.1:0")
-	if r.code != exitFailed || !strings.Contains(r.err, "is empty, and a server has run in this directory") || !strings.Contains(r.err, "holon restore FILE") {
+	if r.code != exitFailed || !strings.Contains(r.err, "is empty, and a server has run in this directory") || !strings.Contains(r.err, "in a new directory: holon restore FILE --data NEWDIR") {
 		t.Errorf("%+v", r)
 	}
 	if info, err := os.Stat(log); err != nil || info.Size() != 0 {

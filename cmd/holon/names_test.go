@@ -238,6 +238,12 @@ func TestAQuestionIsNamedByItsThread(t *testing.T) {
 	if list := s.want("respond"); !strings.Contains(list, "Third?") || !strings.Contains(list, "Second?") {
 		t.Errorf("what is open:\n%s", list)
 	}
+	// An agent that asks in the words of the title does not hide which question was answered.
+	s.want("run", "-d", "--title=Fourth?", "/ask Fourth?")
+	eventually(t, "it asks", func() bool { return strings.Contains(s.want("respond"), "Fourth?") })
+	if r := s.holon("respond", "Fourth?", "--allow"); r.code != exitOK || !strings.Contains(r.err, `Fourth? asks: `) || !strings.Contains(r.err, ` "Fourth?"`) {
+		t.Errorf("%+v", r)
+	}
 }
 
 func TestRunSaysThatItMakesAThread(t *testing.T) {

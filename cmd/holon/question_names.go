@@ -54,7 +54,7 @@ func questionIn(f finder, name string, thread named, shown bool) (string, error)
 		id := shownID(f.console, open[0].id)
 		return "", usagef("%s asks %s %s. Name the question, because it may ask another one by now: holon respond %s", inQuotes(name), id, inQuotes(timeline.Fit(timeline.OneLine(open[0].title), 60)), id)
 	case f.tell:
-		sayName(f, name, open[0])
+		f.note("%s asks: %s", timeline.OneLine(name), open[0].shown(f.console))
 	}
 	return open[0].id, nil
 }

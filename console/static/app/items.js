@@ -4,6 +4,7 @@ import { markdown, plain, link, maxText } from './markdown.js'
 import { Diff } from './diff.js'
 import { keptSuperseded } from './timeline.js'
 import { changesOf, phraseOf } from './question.js'
+import { questions } from './questions.js'
 import { stringify } from '../client/json.js'
 import { At, Copy, Mark } from './parts.js'
 import { endOf, retryOf, whyOf, wordOf } from './states.js'
@@ -146,8 +147,11 @@ function Output({ item }) {
 }
 
 function Permission({ item, c }) {
-  // While it waits the panel with its answers shows all of it.
-  if (item.status === 'pending') return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> The agent asks: see below</p>`
+  if (item.status === 'pending') {
+    // While it waits the panel with its answers shows all of it, unless more wait than the page reads.
+    const below = questions.value.some(q => q.item_id === item.item_id)
+    return html`<p class="answered"><span class="mark" data-state="pending" aria-hidden="true">?</span> ${below ? 'The agent asks: see below' : html`${phraseOf(c)} <span class="quiet">waits for an answer</span>`}</p>`
+  }
   const outcome = outcomeOf(item, c), command = c.subject?.command
   return html`<p class="answered"><span class="mark" data-state=${item.status} aria-hidden="true">${item.status === 'completed' ? '✓' : '✗'}</span> ${phraseOf(c)} <span class="quiet">${outcome}</span></p>
     ${command && !phraseOf(c).endsWith(literal(command)) && html`<pre class="command" tabindex="0">${literal(command)}</pre>`}
