@@ -18,7 +18,7 @@ import (
 // ofLibraries is what only the libraries of Go, JSON, SQLite and TLS say.
 var ofLibraries = []string{
 	"strconv.", "parsing \"", "invalid syntax", "time: ", "json:", "jsontext", "unmarshal", "Go value", "Go struct",
-	"tls: ", "x509: ", "net/http", "dial tcp", "dial unix", "lookup ", "malformed HTTP", "sqlite", "SQL logic", "toml: ", "int64", "listen tcp", "reflect.", "pflag", "%!",
+	"tls: ", "x509: ", "net/http", "dial tcp", "dial unix", "disk I/O", "lookup ", "malformed HTTP", "sqlite", "SQL logic", "toml: ", "int64", "listen tcp", "reflect.", "pflag", "%!",
 }
 
 // What a person or a program gives that is wrong is refused in our words, which repeat it,
@@ -125,13 +125,15 @@ func TestNoErrorSpeaksOfLibraries(t *testing.T) {
 		{door: "file", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:0", "--tls-cert", file("cert.pem", "x"), "--tls-key", file("key.pem", "x")}, says: []string{"cert.pem (--tls-cert) has no certificate in the form of PEM"}},
 		{door: "number", args: []string{"export", "--after=99999999"}, says: []string{"--after 99999999: the log ends at "}},
 		{door: "number", args: []string{"serve", "--max-queue=0"}, says: []string{"--max-queue: give a number from 1 to ", ", not 0"}},
-		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:99999"}, says: []string{"listen on 127.0.0.1:99999: invalid port"}},
+		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:99999"}, says: []string{`"99999" is not a port`}},
 		{door: "word", args: []string{"doctor", "--agent=claud", "--skip-bridges"}, out: true, says: []string{`error    agent claud`, `there is no agent "claud"`, "did you mean claude?"}},
 		{door: "word", args: []string{"run", "--agent=claud", "x"}, says: []string{`there is no agent "claud"`, "holon serve --agent claude adds this one"}},
 		{door: "file", args: []string{"threads", "--data", broken}, says: []string{"server.json is damaged"}},
 		{door: "file", args: []string{"threads", "--token-file", file("token", "a b")}, says: []string{"a token is made of"}},
 		{door: "file", args: []string{"export", "--data", noLog}, says: []string{"file is not a database", "That file is damaged"}},
 		{door: "file", args: []string{"restore", file("backup", strings.Repeat("no database ", 100)), "--data", filepath.Join(noLog, "new")}, says: []string{"file is not a database"}},
+		{door: "file", args: []string{"restore", noLog, "--data", filepath.Join(noLog, "new")}, says: []string{"restore " + noLog + ": it is a directory"}},
+		{door: "address", args: []string{"serve", "--data", t.TempDir(), "--listen=127.0.0.1:htp"}, says: []string{`--listen: "127.0.0.1:htp": "htp" is not a port`}},
 		{door: "file", args: []string{"serve", "--data", noLog}, says: []string{"file is not a database", "That file is damaged"}},
 	} {
 		name := c.door + ": " + c.env + " holon " + strings.Join(c.args, " ")

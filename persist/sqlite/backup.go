@@ -64,8 +64,11 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 // schema is restored as it is; Open migrates it. Restore returns where the log
 // begins and ends.
 func Restore(file, dir string) (at turns.Position, err error) {
-	if _, err := os.Stat(file); err != nil {
+	switch info, err := os.Stat(file); {
+	case err != nil:
 		return at, err
+	case info.IsDir():
+		return at, fmt.Errorf("restore %s: it is a directory, and a backup is one file", file)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return at, err

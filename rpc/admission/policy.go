@@ -91,13 +91,16 @@ func KindOf(listen string) (Kind, error) {
 		}
 		return Unix, nil
 	}
-	host, _, err := net.SplitHostPort(listen)
+	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		hint := ""
 		if port, err := strconv.ParseUint(listen, 10, 16); err == nil {
 			hint = fmt.Sprintf("; did you mean 127.0.0.1:%d?", port)
 		}
 		return OtherTCP, fmt.Errorf("%q is no address: give HOST:PORT or unix:PATH%s", listen, hint)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return OtherTCP, fmt.Errorf("%q: %q is not a port: give a number from 0 to 65535, 0 for a free one", listen, port)
 	}
 	if strings.EqualFold(host, "localhost") {
 		return LoopbackTCP, nil

@@ -88,7 +88,7 @@ func TestKindOfListenDoubtsEveryName(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %v", listen, got, err, want)
 		}
 	}
-	for _, listen := range []string{"", "8080", "unix:", "localhost", "::1:80", "stdio"} {
+	for _, listen := range []string{"", "8080", "unix:", "localhost", "::1:80", "stdio", "localhost:99999", "localhost:htp"} {
 		if kind, err := KindOf(listen); err == nil {
 			t.Errorf("%q is taken as %v", listen, kind)
 		}

@@ -1,7 +1,10 @@
 package servers
 
 import (
+	"net"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -20,11 +23,28 @@ func Of(data, url, logID string) bool {
 // address alone proves nothing: that of a tunnel or of a container's port is of this
 // machine too.
 func Here(registry Registry, data, url, logID string) bool {
-	is := func(r client.ServerRecord) bool { return logID != "" && r.LogID == logID && serves(r, url) }
+	is := func(r client.ServerRecord) bool {
+		return logID != "" && r.LogID == logID && slices.ContainsFunc(loopback(url), func(url string) bool { return serves(r, url) })
+	}
 	if running, err := Find(data); err == nil && is(running.ServerRecord) {
 		return true
 	}
 	return slices.ContainsFunc(registry.List(), func(e Entry) bool { return is(e.ServerRecord) })
+}
+
+// loopback returns a URL and, if its host is localhost, those of the addresses that this
+// stands for: people type the name, and a server enters its address.
+func loopback(raw string) []string {
+	urls := []string{raw}
+	u, err := url.Parse(raw)
+	if err != nil || !strings.EqualFold(u.Hostname(), "localhost") {
+		return urls
+	}
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		u.Host = net.JoinHostPort(host, u.Port())
+		urls = append(urls, u.String())
+	}
+	return urls
 }
 
 func serves(r client.ServerRecord, url string) bool {

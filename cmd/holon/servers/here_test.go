@@ -33,6 +33,8 @@ func TestOnlyAServerOfThisMachineGetsTheDirectory(t *testing.T) {
 	}{
 		"it":                              {is, url, log, true},
 		"it, written otherwise":           {is, "HTTP://127.0.0.1:8080/", log, true},
+		"it, by the name of its address":  {is, "http://LocalHost:8080", log, true},
+		"another port of that name":       {is, "http://localhost:9090", log, false},
 		"its socket":                      {is, socket, log, true},
 		"a tunnel on another port":        {is, "http://127.0.0.1:9090", log, false},
 		"a tunnel where it was":           {is, url, "log_2", false},
