@@ -19,7 +19,7 @@ type directory struct {
 	cwd     string // for thread/start; "" = the agent's own
 	typed   bool   // a person gave it: it is that or nothing
 	exists  bool   // it is that of a thread that exists already
-	without string // said of a thread that was made without a cwd; "" = nothing
+	without string // said of a thread that was made without a cwd, or exists and works elsewhere; "" = nothing
 }
 
 // directoryFor is that of --cwd; else that of the thread, if it exists; else the terminal's, if
@@ -34,7 +34,11 @@ func directoryFor(ctx context.Context, g *globals, c *client.Client, flag, agent
 	if thread != "" {
 		var read api.ThreadReadResult
 		if err := c.Call(ctx, "thread/read", map[string]any{"thread_id": thread}, &read); err == nil && read.Thread != nil {
-			return directory{cwd: read.Thread.Cwd, exists: true}, nil
+			d = directory{cwd: read.Thread.Cwd, exists: true}
+			if here, err := os.Getwd(); err == nil && d.cwd != "" && d.cwd != here {
+				d.without = "The thread works in " + timeline.OneLine(d.cwd) + "."
+			}
+			return d, nil
 		}
 	}
 	var list struct {

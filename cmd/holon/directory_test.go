@@ -143,7 +143,10 @@ func TestAnExistingThreadIsContinuedFromAnyDirectory(t *testing.T) {
 	}
 	terminalIn(t)
 	for _, thread := range []string{"own", "old"} {
-		s.want("run", "--thread="+thread, "go")
+		// Whoever continues it from elsewhere is told where it works.
+		if r := s.holon("run", "--thread="+thread, "go"); r.code != exitOK || strings.Contains(r.err+r.out, "works in "+here) != (thread == "own") {
+			t.Errorf("%s: %+v", thread, r)
+		}
 		s.want("run", "--thread="+thread, "-o", "json", "go")
 	}
 	for thread, turn := range first { // also the thread that the key has made

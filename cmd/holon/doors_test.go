@@ -231,7 +231,7 @@ func TestAReviewIsNamedByItsThread(t *testing.T) {
 	if r := s.holon("review", "result of"); r.code != exitUsage || !strings.Contains(r.err, `"result of" can be 2 turns`) {
 		t.Errorf("a part of both: exit %d: %s", r.code, r.err)
 	}
-	for name, says := range map[string]string{"result of fix the tests": "no such", "not reviewed": `no turn of "not reviewed" waits for a verdict`, "fix the": "can be 2 threads"} {
+	for name, says := range map[string]string{"result of fix the tests": "is in what an agent said; a verdict takes the turn", "not reviewed": `no turn of "not reviewed" waits for a verdict`, "fix the": "can be 2 threads"} {
 		if r := s.holon("review", name, "--approve"); r.code == exitOK || !strings.Contains(r.err, says) {
 			t.Errorf("a verdict about %s: exit %d: %s", name, r.code, r.err)
 		}

@@ -51,6 +51,12 @@ func (f finder) ranked(all []named, name string) (found []named, err error) {
 	}
 	is, begins := isName(name), beginsWith(name)
 	take := func(rows []named) bool { found = rows; return len(found) > 0 }
+	if titled := fitting(given, byTitle, is); f.ends && len(titled) > 0 { // neither is guessed where another thread has the name as its id
+		ids := slices.DeleteFunc(partly(all, name, true), func(n named) bool {
+			return slices.ContainsFunc(titled, func(t named) bool { return t.id == n.id || t.id == n.thread })
+		})
+		return append(titled, ids...), nil
+	}
 	switch {
 	case take(fitting(given, byTitle, is)), take(partly(all, name, f.ends)), !f.whole && take(fitting(given, byTitle, begins)), f.ends:
 	case take(fitting(all, byTitle, is)), f.whole:

@@ -241,7 +241,7 @@ func TestAQuestionIsNamedByItsThread(t *testing.T) {
 	// An agent that asks in the words of the title does not hide which question was answered.
 	s.want("run", "-d", "--title=Fourth?", "/ask Fourth?")
 	eventually(t, "it asks", func() bool { return strings.Contains(s.want("respond"), "Fourth?") })
-	if r := s.holon("respond", "Fourth?", "--allow"); r.code != exitOK || !strings.Contains(r.err, `Fourth? asks: `) || !strings.Contains(r.err, ` "Fourth?"`) {
+	if r := s.holon("respond", "Fourth?"); r.code != exitUsage || !strings.Contains(r.err, `Fourth? asks: `) || !strings.Contains(r.err, ` "Fourth?"`) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -342,4 +342,20 @@ func TestATitleWithoutQuotesIsExplained(t *testing.T) {
 	if r.code != exitUsage || !strings.Contains(r.err, "which THREAD? holon help names") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
+}
+
+// A title that looks like the id of another thread ends neither of them.
+func TestATitleThatIsAnotherIDEndsNothing(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "-q", "hello")
+	id := short(threadIDs.FindString(s.want("threads", "--long")))
+	s.want("run", "-q", "--thread=other", "hello")
+	s.want("rename", "other", id)
+	if r := s.holon("close", id, "--yes"); r.code != exitUsage || !strings.Contains(r.err, `"`+id+`" can be 2 threads`) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.holon("items", id); r.code != exitOK { // a read takes the title
+		t.Errorf("%+v", r)
+	}
+	contains(t, s.want("close", "other", "--yes"), "closed")
 }

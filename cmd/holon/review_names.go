@@ -35,10 +35,12 @@ func (f finder) reviewed(name string) (string, error) {
 		case !client.IsKind(err, threadNames.notFound):
 			return "", err
 		case f.ends:
+			if found := withWords(waiting, name); len(found) > 0 {
+				return "", candidatesError(inQuotes(name)+" is in what an agent said; a verdict takes the turn, or a title that a client gave. It may mean", found, f.others(found))
+			}
 			waiting = nil
 		default:
-			part := strings.ToLower(timeline.OneLine(name))
-			waiting = slices.DeleteFunc(waiting, func(n named) bool { return !strings.Contains(strings.ToLower(n.title), part) })
+			waiting = withWords(waiting, name)
 		}
 		if err == nil && len(waiting) == 0 {
 			return noneWaits(f, name, thread)
@@ -54,6 +56,13 @@ func (f finder) reviewed(name string) (string, error) {
 		return waiting[0].id, nil
 	}
 	return "", f.ambiguous(name, waiting)
+}
+
+// withWords are the turns of which the list says something with this part, in any case of the
+// letters.
+func withWords(waiting []named, part string) []named {
+	part = strings.ToLower(timeline.OneLine(part))
+	return slices.DeleteFunc(slices.Clone(waiting), func(n named) bool { return !strings.Contains(strings.ToLower(n.title), part) })
 }
 
 // noneWaits is for a thread in which no turn waits for a verdict: its newest turn can be

@@ -220,7 +220,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	if err != nil {
 		return s, err
 	}
-	if started.Created && thread["cwd"] == nil {
+	if started.Created && thread["cwd"] == nil || !started.Created && o.where.exists {
 		s.where = o.where.without
 	}
 	turn := map[string]any{

@@ -521,7 +521,7 @@ func TestServeSaysWhatItLeaves(t *testing.T) {
 	s.start()
 	contains(t, s.log.String(), "Turns that were cut off: 1 (holon retry --interrupted); open questions: 1 (holon respond)")
 	s.want("status", "--dismiss")
-	s.want("respond", "asks", "--allow")
+	s.want("respond", short(itemIDs.FindString(s.want("respond", "--long"))), "--allow")
 	s.stop()
 	s.start()
 	if log := s.log.String(); strings.Contains(log[strings.LastIndex(log, "is serving"):], "cut off") {
