@@ -63,7 +63,7 @@ test: setup ## Run all tests, the short crash, power-cut and full-disk runs amon
 race: ## Run the tests of what has goroutines with the race detector
 	CGO_CFLAGS='-O1 -g0' ./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
 		grep -vE '/(backoff|cursors|events|inbox|inbox/schedule|items|ledger|limits|lines|mend|nearest|question|sanitize|strict|threads|turns)$$' | \
-		grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
+		grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|dashboard/markdown|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
 
 .PHONY: check
 check: fmt vet lint generated race fuzz-short ## What CI runs beside the tests (which run the conformance suite, too)
