@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,8 +29,12 @@ func TestPictures(t *testing.T) {
 	t.Run("resume", func(t *testing.T) { movieOfAResume(t, dir) })
 }
 
+// keep writes a picture. It must not show where it was drawn.
 func keep(t *testing.T, dir, name string, svg []byte) {
 	t.Helper()
+	if here, err := os.Getwd(); err != nil || bytes.Contains(svg, []byte(here)) {
+		t.Fatalf("%s shows the directory of the tests, %s (%v)", name, here, err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, name), svg, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +120,7 @@ func movieOfAResume(t *testing.T, dir string) {
 			return is(screen)
 		})
 	}
-	term.Type("alias holon=" + w.holon + "; clear\n")
+	term.Type("cd " + project(t, "shop", "fix-login", 41) + "; alias holon=" + w.holon + "; clear\n")
 	term.Await("the shell is ready", func(screen string) bool { return strings.TrimSpace(screen) == "$" })
 	shoot(600 * time.Millisecond)
 	term.Type(`holon run --max-attempts 3 "speed up the import"`)
