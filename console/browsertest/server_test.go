@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // patience is how long anything may take before a test fails. It is long because a loaded
@@ -44,7 +45,7 @@ func serve(t testing.TB, config string, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, root: root, url: "http://" + freePort(t), args: args}
+	s := &server{t: t, root: root, url: "http://127.0.0.1:0", args: args}
 	if err := os.WriteFile(s.path("config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -64,20 +65,10 @@ func serve(t testing.TB, config string, args ...string) *server {
 	return s
 }
 
-// freePort is an address that is free now, and so that a server can come back to it.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func (s *server) path(name string) string { return filepath.Join(s.root, name) }
 
-// start starts the process and waits until it is ready.
+// start starts the process and waits until it is ready. The first time the server chooses a
+// port, and says in server.json which; after that it comes back to that one.
 func (s *server) start() {
 	s.t.Helper()
 	args := append([]string{"serve", "--config", s.path("config.toml"), "--data", s.path("data"), "--listen", strings.TrimPrefix(s.url, "http://")}, s.args...)
@@ -100,6 +91,14 @@ func (s *server) start() {
 			return fatal{fmt.Errorf("it has ended:\n%s", s.log.tail())}
 		default:
 		}
+		record, err := client.ReadServerFile(s.path("data"))
+		if err != nil {
+			return err
+		}
+		if record.PID != s.cmd.Process.Pid {
+			return fmt.Errorf("server.json is of process %d", record.PID)
+		}
+		s.url = record.URLs[0]
 		res, err := http.Get(s.url + "/readyz")
 		if err != nil {
 			return err

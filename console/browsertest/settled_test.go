@@ -92,6 +92,36 @@ func TestAQuestionDoesNotStopTheTimeline(t *testing.T) {
 	})
 }
 
+// A page that is too busy to hear of a scroll at once still knows that it was the user's.
+func TestABusyPageHearsThatTheUserScrolls(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		_, _, p := openEcho(t, f, "/items 60 40")
+		p.until(atTheEnd)
+		p.eval(`for (const kind of ['touchend', 'wheel']) addEventListener(kind, () => {
+			for (const end = performance.now() + 1500; performance.now() < end;);
+		}, { once: true })`)
+		p.scrollUp()
+		p.sees("button", "Follow the end")
+	})
+}
+
+// What the page draws between the user's scroll and the browser's word of it does not take the
+// user back to the end.
+func TestAScrollIsNotLostToWhatIsDrawnMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		s, thread, p := openEcho(t, f, "/items 60 40")
+		p.until(atTheEnd)
+		p.eval(`(() => {
+			document.addEventListener('scroll', e => e.stopImmediatePropagation(), true)
+			const lines = document.querySelector('.lines')
+			lines.dispatchEvent(new WheelEvent('wheel', { bubbles: true }))
+			lines.scrollTop -= 200
+		})()`)
+		s.ended(thread, "/items 5 40")
+		p.sees("button", "Follow the end")
+	})
+}
+
 // scrollUp scrolls the timeline as a finger or a wheel does.
 func (p *tab) scrollUp() {
 	p.t.Helper()

@@ -4,15 +4,28 @@ import { Row } from './items.js'
 import { Since } from './parts.js'
 import { clean, cut, oneLine, plural } from './text.js'
 
-// byHand is how long after a wheel, a touch, a key or a pointer a scroll is the user's.
-const byHand = 1000
+// byHand is how long, in milliseconds, after a wheel, a touch, a key or a pointer a scroll is
+// the user's. It is long because a slow device scrolls late.
+const byHand = 5000
 
 // Lines is the timeline. It follows the end until the user scrolls up, whatever else changes
 // its size or its place, and keeps its position when older entries are added.
 export function Lines({ loader }) {
   const box = useRef(null)
   const place = useRef(null)
-  const hand = useRef({ at: -byHand, top: 0 }) // when the user did something here, and how far it was scrolled
+  const hand = useRef({ at: -byHand, top: 0 }) // when the user did something here, and how far it is scrolled
+  // The browser tells of a scroll when the frame is drawn, of all of them at once. So where the
+  // page itself has scrolled to is noted, and before it does so again it looks where the user is.
+  const scrollTo = (el, top) => {
+    el.scrollTop = top
+    hand.current.top = el.scrollTop
+  }
+  const leaves = (el, now) => {
+    const up = el.scrollTop < hand.current.top && now - hand.current.at < byHand && below(el) >= 4
+    hand.current.top = el.scrollTop
+    if (up) loader.timeline.follows = false
+    return up
+  }
   loader.version.value
   const t = loader.timeline
   const entries = (t?.entries || []).filter(e => !t.isQueued(e))
@@ -22,6 +35,7 @@ export function Lines({ loader }) {
     return plans
   }, [loader.version.value])
 
+  if (box.current && t?.follows) leaves(box.current, performance.now())
   // Remember the first visible row before the rows change, and put it back there afterwards.
   const first = entries[0]?.key
   if (box.current && t && !t.follows) {
@@ -31,16 +45,20 @@ export function Lines({ loader }) {
   useLayoutEffect(() => {
     const el = box.current
     if (!el || !t) return
-    if (t.follows) el.scrollTop = el.scrollHeight
+    if (t.follows) scrollTo(el, el.scrollHeight)
     else if (place.current) {
       const row = document.getElementById(place.current.key)
-      if (row) el.scrollTop += row.getBoundingClientRect().top - place.current.top
+      if (row) scrollTo(el, el.scrollTop + row.getBoundingClientRect().top - place.current.top)
     }
   })
 
   // A question, or the keyboard of a phone, makes the timeline smaller.
   useEffect(() => {
-    const sizes = new ResizeObserver(([{ target }]) => { if (loader.timeline?.follows) target.scrollTop = target.scrollHeight })
+    const sizes = new ResizeObserver(([{ target }]) => {
+      if (!loader.timeline?.follows) return
+      if (leaves(target, performance.now())) loader.version.value++
+      else scrollTo(target, target.scrollHeight)
+    })
     sizes.observe(box.current)
     return () => sizes.disconnect()
   }, [loader])
@@ -49,16 +67,14 @@ export function Lines({ loader }) {
   function scrolled(event) {
     const el = box.current
     if (!t) return
-    const left = el.scrollHeight - el.scrollTop - el.clientHeight
-    const leaves = el.scrollTop < hand.current.top && event.timeStamp - hand.current.at < byHand
-    hand.current.top = el.scrollTop
-    const follows = !t.newer && (leaves ? left < 4 : t.follows || left < 40)
-    if (t.follows !== follows) {
+    const before = t.follows
+    const follows = !leaves(el, event.timeStamp) && !t.newer && (before || below(el) < 40)
+    if (before !== follows) {
       t.follows = follows
       loader.version.value++
     }
     if (el.scrollTop < 300) loader.older()
-    else if (el.scrollHeight - el.scrollTop - el.clientHeight < 300 && t.newer) loader.newer()
+    else if (below(el) < 300 && t.newer) loader.newer()
   }
   const turn = t?.active()
   return html`<div class="lines" ref=${box} tabindex="0" role="region" aria-label="Timeline" onScroll=${scrolled}
@@ -90,6 +106,9 @@ const holds = { paused: 'Paused: no turn starts until the thread is resumed.', c
 
 // stepOf is the step of an entry, '' if it is in none. An entry of another turn is in none.
 const stepOf = (e, turn) => e?.item && (turn === undefined || e.turn === turn) ? e.item.step || '' : ''
+
+// below is how many pixels of a box are below what is visible.
+const below = el => el.scrollHeight - el.scrollTop - el.clientHeight
 
 // topRow is the first row that is visible.
 function topRow(box) {
