@@ -21,8 +21,9 @@ type Ask struct {
 	raw     json.RawMessage // its content as it was read
 	subject json.RawMessage // what it is about, as it was read
 	line    editor
-	alive   time.Time // its keys are dead until then
-	why     string    // why the last key did not answer
+	why     string // why the last key did not answer
+
+	attention
 }
 
 // ReadAsk returns the question of an answer to item/read.
@@ -32,14 +33,14 @@ func ReadAsk(now time.Time, result json.RawMessage) *Ask {
 	}
 	decode(result, &r)
 	it := r.Item.item()
-	return &Ask{q: newQuestion(it), open: r.Item.Status == "pending", end: overBy(it), raw: r.Item.Content, alive: now.Add(deadFor)}
+	return &Ask{q: newQuestion(it), open: r.Item.Status == "pending", end: overBy(it), raw: r.Item.Content, attention: attention{since: now}}
 }
 
 // ReadReview returns the review of a turn as turn/read and turn/list return it.
 func ReadReview(now time.Time, turn json.RawMessage) *Ask {
 	var t turnRow
 	decode(turn, &t)
-	return &Ask{q: newReview(turn), open: t.inReview(), end: reviewed(&t), raw: turn, alive: now.Add(deadFor)}
+	return &Ask{q: newReview(turn), open: t.inReview(), end: reviewed(&t), raw: turn, attention: attention{since: now}}
 }
 
 // ID is the id of the question, or of the turn that is reviewed.
@@ -81,17 +82,17 @@ func (a *Ask) TakeSubject(now time.Time, result json.RawMessage, err error) {
 	case !bytes.Equal(a.subject, r.Item.Content):
 		a.q.subject, a.q.unread, a.subject = r.Item.item(), false, r.Item.Content
 		a.q.subject.raw = r.Item.Content
-		a.alive = now.Add(deadFor)
+		a.touched(now)
 	}
 }
 
 // Alive is when the keys of the question begin to do something.
-func (a *Ask) Alive() time.Time { return a.alive }
+func (a *Ask) Alive() time.Time { return a.alive() }
 
 // dead tells whether keys do nothing: the question is new, or what it is about is not on
 // the screen yet.
 func (a *Ask) dead(now time.Time) bool {
-	return a.q.over == "" && (now.Before(a.alive) || a.q.sent || a.reading())
+	return a.q.over == "" && (a.attention.dead(now) || a.q.sent || a.reading())
 }
 
 // reading tells whether what it is about is still being read.
@@ -100,15 +101,23 @@ func (a *Ask) reading() bool { return a.q.reading() }
 // Reading is said of a key for a question that is not on the screen yet.
 const Reading = "One moment: reading the question."
 
-// Early says why keys do nothing yet, "" if they do something or the answer is on its way.
-func (a *Ask) Early(now time.Time) string {
+// Early takes a letter that comes too early, and says why it does nothing; "" if it does
+// something or the answer is on its way.
+func (a *Ask) Early(now time.Time, letter string) (why string) {
 	switch {
-	case !a.dead(now) || a.q.sent:
+	case a.q.sent:
 		return ""
-	case a.reading():
-		return Reading
+	case a.q.over == "" && a.reading():
+		why = Reading
+	case a.dead(now):
+		why = "One moment: the question is new."
+	case !a.Typed() && a.within(now, letter):
+		why = strayedHere
+	default:
+		return ""
 	}
-	return "One moment: the question is new."
+	a.strays(now, letter)
+	return why
 }
 
 // Over says why nobody can answer any more, "" as long as somebody can.
@@ -154,6 +163,7 @@ func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Action, ok 
 		choice := a.q.pick(key.String(), key.Text)
 		if a.why = ""; key.Text != "" && !a.q.chooses(choice) {
 			a.why = NoAnswer
+			a.strays(now, key.Text)
 			return answer, false
 		}
 		if a.why = a.q.holds(choice); a.why != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // deadFor is how long the keys of a question do nothing after it has appeared or
-// changed: what was typed just then was not meant for it.
+// changed, or after a letter that is no answer: what was typed just then was not meant for it.
 const deadFor = 500 * time.Millisecond
 
 // keptQuestions is how many open questions are held.
@@ -57,10 +57,39 @@ type wordsOf struct {
 
 // asks are the open questions, the oldest first. The first one is shown.
 type asks struct {
-	open  []*question
-	left  *question // it is over, and shown until the person who types into it leaves it
-	since time.Time // when the first one appeared or changed
+	open []*question
+	left *question // it is over, and shown until the person who types into it leaves it
+	attention
 }
+
+// attention tells when the keys of a question answer: not just after it has appeared or
+// changed, and not within a text that somebody types there by mistake.
+type attention struct {
+	since   time.Time // when it appeared or changed
+	stray   string    // the last key that has answered nothing …
+	strayed time.Time // … and when it came
+}
+
+// touched notes that the shown question is another one, or another text.
+func (a *attention) touched(now time.Time) { a.since = now }
+
+// dead tells whether no key answers yet.
+func (a *attention) dead(now time.Time) bool { return now.Sub(a.since) < deadFor }
+
+// alive is when keys begin to answer.
+func (a *attention) alive() time.Time { return a.since.Add(deadFor) }
+
+// strays notes a key that answers nothing.
+func (a *attention) strays(now time.Time, key string) { a.stray, a.strayed = key, now }
+
+// within tells whether a key seems to be part of a text: another one has just strayed. The
+// same one again is a person who waits.
+func (a *attention) within(now time.Time, key string) bool {
+	return a.stray != "" && key != a.stray && now.Sub(a.strayed) < deadFor
+}
+
+// strayedHere is said of such a key.
+const strayedHere = "One moment: press it again if it is your answer."
 
 // front is the question that is shown, nil if none is open.
 func (a *asks) front() *question {
@@ -72,12 +101,6 @@ func (a *asks) front() *question {
 	}
 	return a.open[0]
 }
-
-// dead tells whether keys do nothing yet.
-func (a *asks) dead(now time.Time) bool { return now.Sub(a.since) < deadFor }
-
-// touched notes that the shown question is another one, or another text.
-func (a *asks) touched(now time.Time) { a.since = now }
 
 // put adds an open question or changes it.
 func (a *asks) put(now time.Time, it *question) {

@@ -17,7 +17,7 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 		return nil, -1, 0
 	}
 	if d.m.asks.dead(p.now) {
-		d.redrawIn(p.now, deadFor-p.now.Sub(d.m.asks.since))
+		d.redrawIn(p.now, d.m.asks.alive().Sub(p.now))
 	}
 	if v.subjectOf != q.id {
 		v.subjectOf, v.subjectTop = q.id, 0

@@ -187,11 +187,18 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 		}
 		return h.answerKey(q, name, text)
 	}
-	if h.m.asks.dead(now) || q.sent {
+	switch meant := text != "" || name == "enter"; {
+	case h.m.asks.dead(now) || q.sent:
+		if meant {
+			h.m.asks.strays(now, name)
+		}
 		return nil
-	}
-	if q.typed() {
+	case q.typed():
 		return h.answerKey(q, name, text)
+	case meant && h.m.asks.within(now, name):
+		h.m.asks.strays(now, name)
+		h.m.status = strayedHere
+		return nil
 	}
 	choice := -1
 	switch name {
@@ -204,6 +211,7 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	default:
 		if choice = q.pick(name, text); text != "" && !q.chooses(choice) {
 			h.m.status = NoAnswer
+			h.m.asks.strays(now, name)
 		}
 	}
 	if why := q.holds(choice); why != "" {

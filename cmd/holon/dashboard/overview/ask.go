@@ -227,8 +227,10 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	if over := a.over(); over != "" && key.String() == "enter" {
 		return say("Nothing was sent. " + over + " Esc leaves.")
 	}
-	if early := a.ask.Early(now); early != "" && key.Text != "" {
-		return say(early)
+	if key.Text != "" {
+		if early := a.ask.Early(now, key.Text); early != "" {
+			return say(early)
+		}
 	}
 	answer, ok := a.ask.Key(now, key)
 	if why := a.ask.Why(); !ok && why != "" {

@@ -166,8 +166,30 @@ func TestAKeyBeforeTheQuestionIsReadIsNotLostInSilence(t *testing.T) {
 	m.Update(later, screen.Done{Action: subject[0], Result: json.RawMessage(`{"item":{"item_id":"item_s","status":"in_progress","content":{"type":"file_change"}}}`)})
 	early(later.Add(deadTime-1), "One moment: the question is new.")
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "no"}}
-	if got := press(m, later.Add(deadTime), "n"); !reflect.DeepEqual(got, want) {
+	if got := press(m, later.Add(2*deadTime), "n"); !reflect.DeepEqual(got, want) {
 		t.Errorf("n gives %v, want %v", got, want)
+	}
+}
+
+// Who believes to write types words: none of their letters is an answer, however slowly they
+// come, as long as they come one after the other.
+func TestWordsAnswerNoQuestion(t *testing.T) {
+	for _, word := range []string{"any idea", "an y", "abc y", "a1 y1", "all yes"} {
+		for _, pause := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, deadTime - 1} {
+			m := loaded(five()...)
+			at := noon
+			asks(m, at)
+			text(m, at, 80, 24)
+			for _, letter := range word[1:] {
+				at = at.Add(pause)
+				if got := press(m, at, string(letter)); answers(got) {
+					t.Errorf("%q, a letter each %v: %c gives %v", word, pause, letter, got)
+				}
+			}
+			if got := press(m, at.Add(deadTime), "n"); !answers(got) {
+				t.Errorf("%q, a letter each %v: after that n gives %v", word, pause, got)
+			}
+		}
 	}
 }
 

@@ -159,10 +159,10 @@ func TestAnswerOfAQuestion(t *testing.T) {
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
 	text(m, noon.Add(deadTime), 80, 24)
-	if got := press(m, noon.Add(deadTime), "9"); !reflect.DeepEqual(got, say("No answer has this key.")) {
+	if got := press(m, noon.Add(2*deadTime), "9"); !reflect.DeepEqual(got, say("No answer has this key.")) {
 		t.Errorf("the key of no answer gives %v", got)
 	}
-	if got := press(m, noon.Add(deadTime), "2", "1"); !reflect.DeepEqual(got, want) {
+	if got := press(m, noon.Add(3*deadTime), "2", "1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("the answer is %v, want %v once", got, want)
 	}
 	m.Update(noon, screen.Done{Action: want[0], Err: errors.New("no")})
@@ -734,7 +734,7 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 			t.Errorf("in %v:\n%s", size, shown)
 		}
 	}
-	if got := press(m, later.Add(deadTime), "y"); answers(got) || !strings.Contains(fmt.Sprint(got), "Enter opens the thread, which shows all") {
+	if got := press(m, later.Add(2*deadTime), "y"); answers(got) || !strings.Contains(fmt.Sprint(got), "Enter opens the thread, which shows all") {
 		t.Errorf("what is not all shown is allowed by %v", got)
 	}
 	// It changes while the finger is on its way.

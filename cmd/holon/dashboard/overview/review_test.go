@@ -50,7 +50,7 @@ func TestAReviewIsAnsweredWithA(t *testing.T) {
 		t.Errorf("y gives %v, want %v once", got, want)
 	}
 	m.Update(later, screen.Done{Action: want, Err: errors.New("no")})
-	if got := press(m, later, "3"); !reflect.DeepEqual(got, []screen.Action{screen.Review{Turn: "turn_r", Attempt: 2, Verdict: "blocked"}}) {
+	if got := press(m, later.Add(deadTime), "3"); !reflect.DeepEqual(got, []screen.Action{screen.Review{Turn: "turn_r", Attempt: 2, Verdict: "blocked"}}) {
 		t.Errorf("after an error 3 gives %v", got)
 	}
 	m.Update(later, screen.Done{Action: screen.Review{Turn: "turn_r", Attempt: 2, Verdict: "blocked"}})
