@@ -156,7 +156,7 @@ func questionOf(b *Body) *Question {
 			q.Options = append(q.Options, Option{ID: o.OptionID, Label: oneLine(o.Name, MaxTitleBytes)})
 		}
 	}
-	q.Title = oneLine(question.Phrase([]byte(b.Content)), MaxTitleBytes*5)
+	q.Title = oneLine(question.Phrase(question.Asked{Content: []byte(b.Content)}), MaxTitleBytes*5)
 	return q
 }
 

@@ -191,7 +191,7 @@ func (b *followedBody) summary(e *follow.Event) string {
 		}
 		return sentence(fmt.Sprintf("a turn of %s %s, %s in a review", e.ThreadID, end, b.Verdict), cmp.Or(b.Note, b.Message))
 	case notify.ItemCreated:
-		return fmt.Sprintf("%s asks: %s", e.ThreadID, question.Phrase([]byte(b.Content)))
+		return fmt.Sprintf("%s asks: %s", e.ThreadID, question.Phrase(question.Asked{Content: []byte(b.Content)}))
 	}
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
 }

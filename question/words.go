@@ -55,18 +55,24 @@ const mostPhrase = 200
 
 // Of puts a question into words.
 func Of(a Asked) Words {
+	w := begin(a)
+	w.lines()
+	return w.out
+}
+
+// Phrase is the phrase of a question alone: no file is compared for it.
+func Phrase(a Asked) string { return begin(a).out.Phrase }
+
+// begin reads a question, and makes its phrase.
+func begin(a Asked) *wording {
 	w := &wording{asked: a, content: objectOf(a.Content), subject: objectOf(a.Subject)}
 	w.about = w.content.object("subject")
 	w.command = first(w.about.text("command"), w.subject.text("command"))
 	w.cwd = first(w.about.text("cwd"), w.subject.text("cwd"), a.Cwd)
 	w.changes = changesOf(w.subject)
 	w.phrase()
-	w.lines()
-	return w.out
+	return w
 }
-
-// Phrase is the phrase of a question of which only its content is known.
-func Phrase(content json.RawMessage) string { return Of(Asked{Content: content}).Phrase }
 
 // wording puts one question into words.
 type wording struct {

@@ -145,7 +145,7 @@ func (f *forest) applyItem(e client.Event) {
 }
 
 func questionOf(itemID, turnID string, content jsontext.Value) treeQuestion {
-	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: wording.Phrase([]byte(content))}
+	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: wording.Phrase(wording.Asked{Content: []byte(content)})}
 }
 
 func (f *forest) applyTurn(e client.Event) {

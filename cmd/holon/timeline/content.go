@@ -168,7 +168,7 @@ func ReadContent(raw json.RawMessage) Content {
 		content.fromTitle()
 		content.hideNothing()
 		if content.Type == "permission_request" || content.Type == "question" {
-			content.Phrase = question.Phrase(raw)
+			content.Phrase = question.Phrase(question.Asked{Content: raw})
 		}
 		return content
 	}
