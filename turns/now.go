@@ -3,6 +3,7 @@ package turns
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/seed82539d15/holon/sanitize"
@@ -74,6 +75,18 @@ func (s *Summary) work(r Recent) string {
 		return "woken by " + counted(r.Woken, "entry", "entries")
 	}
 	return ""
+}
+
+// SilentAfter is how long an agent may say nothing at all before a person is told: a model
+// answers within seconds, and agents that are not logged in may wait for ever. The server has
+// no clock in its sentences, so its clients say it.
+const SilentAfter = 30 * time.Second
+
+// Silent reports whether nothing has happened for SilentAfter in a thread that works, and of
+// which the server's sentence says nothing (text). children are those that it may wait for,
+// updated is the time of its newest event; zero = unknown.
+func Silent(status SummaryStatus, text string, children int, updated, now time.Time) bool {
+	return status == SummaryWorking && text == "" && children == 0 && !updated.IsZero() && now.Sub(updated) >= SilentAfter
 }
 
 // WaitsInQueue is Now of a thread of which no turn is active, but n are queued.

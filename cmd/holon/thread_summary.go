@@ -83,6 +83,9 @@ func nowOf(s *api.ThreadSummary) string {
 	if s.Review != "" && s.Status == turns.SummaryFailed { // STATUS says it
 		text = strings.TrimLeft(strings.TrimPrefix(text, string(s.Review)), ":; ")
 	}
+	if turns.Silent(s.Status, s.Text, s.Children.Working+s.Children.Waiting, s.UpdatedAt.Time, time.Now()) {
+		return "silent for " + age(s.UpdatedAt.Time) + ": holon doctor checks its login"
+	}
 	if more := s.WaitingCount - 1; more > 0 && text != "" {
 		text += fmt.Sprintf(" (and %s)", counted(more, "other", "others"))
 	}

@@ -38,7 +38,7 @@ test('a thread looks as its last turn ended', async () => {
 // Texts are those of the server (turns/now.go).
 test('what the state and the queue of a thread say is not said again', () => {
   const ended = { status: 'idle', turn_id: 'turn_1', queued: 0 }
-  const says = s => [looks(s), queueOf(s), doing(s)]
+  const says = s => [looks(s), queueOf(s), doing(s, () => Date.parse('2026-11-27T10:01:00Z'))]
   for (const [s, want] of [
     [{ ...ended, interrupted: true, reason: 'requested by a client', text: 'interrupted: requested by a client; last: Half.' }, ['interrupted', '', 'last: Half.']],
     [{ ...ended, interrupted: true, reason: 'requested by a client', text: 'interrupted: requested by a client' }, ['interrupted', '', '']],
@@ -49,8 +49,12 @@ test('what the state and the queue of a thread say is not said again', () => {
     [{ ...ended, status: 'failed', review: 'blocked', text: 'blocked: bad; last: Half.' }, ['blocked', '', 'bad; last: Half.']],
     [{ ...ended, status: 'failed', review: 'rejected', text: 'rejected' }, ['rejected', '', '']],
     [{ ...ended, status: 'failed', text: 'blocked: by the model' }, ['failed', '', 'blocked: by the model']],
-    [{ status: 'working', queued: 0, text: 'has begun' }, ['working', '', '']],
-    [{ status: 'working', queued: 2, text: 'has begun' }, ['working', '2 queued', '']],
+    [{ status: 'working', queued: 0, text: '' }, ['working', '', '']],
+    [{ status: 'working', queued: 2, text: '', updated_at: '2026-11-27T10:00:30.001Z' }, ['working', '2 queued', '']],
+    [{ status: 'working', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z' }, ['working', '', 'silent for 45 s: is its agent logged in?']],
+    [{ status: 'working', queued: 0, text: 'go test', updated_at: '2026-11-27T10:00:15Z' }, ['working', '', 'go test']],
+    [{ status: 'working', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z', children: { working: 1, waiting: 0 } }, ['working', '', '']],
+    [{ status: 'idle', turn_id: 'turn_1', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z' }, ['idle', '', '']],
     [{ status: 'working', queued: 2, text: '2 turns wait in the queue' }, ['queued', '2 turns', '']],
     [{ status: 'working', queued: 1, text: '1 turn waits in the queue' }, ['queued', '', '']],
     [{ status: 'working', queued: 3, text: '2 turns wait in the queue' }, ['working', '3 queued', '2 turns wait in the queue']],

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // A turn of which nothing comes for half a minute says what may be the reason; one that has
@@ -28,7 +29,7 @@ func TestAnAgentThatSaysNothingIsSuspected(t *testing.T) {
 	event("turn/started", `"type":"started","state":"active","attempt":1,"started_at":"`+now.Format(time.RFC3339Nano)+`"`)
 	event("turn/progress", `"type":"progress","progress":"running","message":""`)
 	event("item/created", `"item_id":"item_1","type":"created","status":"completed","content":{"type":"user_message","content":[{"type":"text","text":"hi"}]}`)
-	now = now.Add(silentAfter - time.Second)
+	now = now.Add(turns.SilentAfter - time.Second)
 	if status := r.status(); strings.Contains(status, says) {
 		t.Errorf("too early: %q", status)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Frames of the spinner.
@@ -11,11 +13,6 @@ var (
 	spinner      = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	spinnerASCII = []string{"|", "/", "-", `\`}
 )
-
-// silentAfter is how long an agent may say nothing at all before a person is told what that
-// may mean: a model answers within seconds, and agents that are not logged in may wait for
-// ever.
-const silentAfter = 30 * time.Second
 
 // status is the text of the status: the lost connection, else the oldest turn that
 // runs with its time, else the idle text; and a line for each child turn.
@@ -61,7 +58,7 @@ func (r *Renderer) status() string {
 	}
 	took := r.options.Now().Sub(t.since)
 	parts = append(parts, Elapsed(took))
-	if !t.heard && t.state == "running" && t.waits == 0 && took >= silentAfter {
+	if !t.heard && t.state == "running" && t.waits == 0 && took >= turns.SilentAfter {
 		parts = append(parts, "nothing from the agent yet: holon doctor checks its login")
 	}
 	if more := len(own) - 1; more > 0 {

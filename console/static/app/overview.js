@@ -123,7 +123,7 @@ function Card({ t }) {
       <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}${unseen(t) && html`<span class="new" title="Something is new since you opened it last"><span aria-hidden="true"> •</span><span class="aside"> new</span></span>`}</span>
     </a>
     <span class="meta"><${Stands} state=${looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
-    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s), 160)}</span>
+    <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s, () => now.value), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>
       ${s.cwd && html`<span title=${clean(s.cwd)}>${shortPath(s.cwd)}</span>`}

@@ -1,6 +1,6 @@
 // The states of threads, turns and items: which one is shown, its sign and its word, and what a
 // thread does beside what these say.
-import { clean, cut, oneLine, plural, stopsEarly } from './text.js'
+import { clean, cut, oneLine, plural, span, stopsEarly } from './text.js'
 
 const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', blocked: '⊘', rejected: '⊘' }
 const words = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working' }
@@ -29,17 +29,29 @@ export function queueOf(s) {
   return s.queued > 1 ? plural(s.queued, 'turn') : ''
 }
 
+// silentAfter is how many milliseconds an agent may say nothing at all before a person is told
+// (turns/now.go).
+const silentAfter = 30_000
+
 // doing is what a thread does, asks or has said last, without what its state and its queue say.
-export function doing(s) {
+// now returns the time: it is asked only if that matters, so that a card is not drawn each second.
+export function doing(s, now) {
   const text = oneLine(s.text)
   switch (looks(s)) {
     case 'queued': return ''
-    case 'working': return text === 'has begun' ? '' : text
+    case 'working': return text || silence(s, now)
     case 'interrupted': return text.replace(/^interrupted(?:: )?/, '').replace(/^(?:requested by a client)?(?:; |$)/, '')
     case 'blocked': case 'rejected': return text.replace(/^(?:blocked|rejected)(?::|;|$) ?/, '')
     case 'early': return text.replace(/^stopped early \(.*?\)(?=;|$)/, () => stopOf(s.stop_reason))
   }
   return text
+}
+
+// silence says that nothing has happened for long in a thread that works, '' if something has.
+function silence(s, now) {
+  if (!s.updated_at || s.children?.working || s.children?.waiting) return ''
+  const silent = now() - Date.parse(s.updated_at)
+  return silent < silentAfter ? '' : `silent for ${span(silent)}: is its agent logged in?`
 }
 
 // reasonOf is why a turn was interrupted, '' if that says no more than that it was.

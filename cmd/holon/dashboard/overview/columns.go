@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // column is one column of the list.
@@ -142,6 +143,9 @@ func (l *list) where(t *Thread, width int) string {
 func now(m *Model, t *Thread, now time.Time) string {
 	if at, ok := m.closing.of(t.ID); ok {
 		return fmt.Sprintf("closes in %s: u keeps it", screen.Span(at.Sub(now)+time.Second-1))
+	}
+	if s := &t.Summary; turns.Silent(turns.SummaryStatus(s.Status), s.Text, s.Children.Working+s.Children.Waiting, s.UpdatedAt, now) {
+		return t.paused("silent for " + screen.Span(now.Sub(s.UpdatedAt)) + ": holon doctor checks its login")
 	}
 	return t.now()
 }

@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/turns"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -465,6 +466,24 @@ func TestTheListShowsTheWordsOfTheServer(t *testing.T) {
 		if got := th.now(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// An agent that has said nothing at all for half a minute is suspected, not one that waits for
+// its children or that works on something.
+func TestAnAgentThatSaysNothingIsSuspected(t *testing.T) {
+	silent := Summary{Status: statusWorking, UpdatedAt: noon}
+	for want, s := range map[string]Summary{
+		"silent for 45 s: holon doctor checks its login": silent,
+		"go test": {Status: statusWorking, Text: "go test", UpdatedAt: noon},
+		"":        {Status: statusWorking, UpdatedAt: noon, Children: Children{Working: 1}},
+	} {
+		if got := now(loaded(), &Thread{Summary: s}, noon.Add(45*time.Second)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := now(loaded(), &Thread{Summary: silent}, noon.Add(turns.SilentAfter-1)); got != "" {
+		t.Errorf("too early: %q", got)
 	}
 }
 

@@ -47,6 +47,7 @@ type Summary struct {
 	Reason       string     `json:"reason"`      // why it was interrupted
 	Review       string     `json:"review"`      // blocked or rejected: the review has refused its end
 	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
+	UpdatedAt    time.Time  `json:"updated_at"`  // of its newest event
 	SeenSeq      int64      `json:"seen_seq"`
 	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
 	Git          *GitStatus `json:"git"`
