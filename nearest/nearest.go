@@ -16,7 +16,7 @@ const (
 
 // Of returns the candidate that a word may have meant: the only one that begins with it,
 // or else one of those with the fewest typing errors (a letter too many, too few, changed,
-// or two in the wrong order), which are at most a third of its letters: the first that has
+// or two in the wrong order), which are at most a third of its letters, or one of two letters: the first that has
 // the letters of the word, or else the first. "" = none.
 // The case of letters does not matter.
 func Of(word string, candidates []string) string {
@@ -29,6 +29,9 @@ func Of(word string, candidates []string) string {
 		return begins[0]
 	}
 	best, fewest := "", len(word)/3+1
+	if len(word) == 2 { // one letter is missing
+		fewest = 2
+	}
 	for _, candidate := range candidates {
 		if len(candidate) > maxLength {
 			continue

@@ -13,7 +13,8 @@ func TestTheNearestWordIsMeant(t *testing.T) {
 		"tur": "turns", "inb": "inbox", // the only one that begins so
 		"threa": "thread", // the first of several
 		"in":    "",       // too short for a beginning
-		"x":     "", "": "", "completely": "",
+		"eco":   "echo", "eh": "", "xy": "",
+		"x": "", "": "", "completely": "",
 		strings.Repeat("a", 10_000): "",
 	} {
 		if got := Of(word, words); got != want {

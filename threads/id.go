@@ -12,13 +12,13 @@ func GeneratedID(id string) bool {
 	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
 }
 
-// leastOfAnID is how many characters of a generated id stand for it in a text that somebody
-// looks for: fewer are in the ids of most threads.
-const leastOfAnID = 4
+// How much of a generated id stands for it in a text that somebody looks for: fewer characters
+// are in the ids of most threads. Lists show its last eight, which are random.
+const leastOfAnID, shownOfAnID = 4, 8
 
 // IDHas reports whether a word in lower case that somebody looks for is of an id: a part of
 // an id that a client has chosen, but of a generated one its beginning or its end, with or
-// without the prefix. The digits of "part 12" are in every second id.
+// without the prefix, or the beginning of the end that lists show. The digits of "part 12" are in every second id.
 func IDHas(id, word string) bool {
 	id = strings.ToLower(id)
 	if !GeneratedID(id) {
@@ -26,5 +26,5 @@ func IDHas(id, word string) bool {
 	}
 	word, prefixed := strings.CutPrefix(word, "thread_")
 	id = strings.TrimPrefix(id, "thread_")
-	return len(word) >= leastOfAnID && (strings.HasPrefix(id, word) || !prefixed && strings.HasSuffix(id, word))
+	return len(word) >= leastOfAnID && (strings.HasPrefix(id, word) || !prefixed && (strings.HasSuffix(id, word) || strings.HasPrefix(id[len(id)-shownOfAnID:], word)))
 }

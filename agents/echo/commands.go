@@ -175,7 +175,7 @@ func ask(ctx context.Context, p *turns.Prompt, c command) error {
 	}
 	said := fmt.Sprintf("%q was not answered (%s)", c.text, answer.Outcome.Type)
 	if answer.Outcome.OptionID != "" {
-		said = fmt.Sprintf("%q was answered: %s, %s (%s)", c.text, answer.Outcome.Type, answer.Outcome.OptionID, answer.Status)
+		said = fmt.Sprintf("%q was answered with %s", c.text, answer.Outcome.OptionID)
 	}
 	return say(ctx, p, command{step: c.step, text: said})
 }

@@ -201,8 +201,8 @@ func TestAskSaysWhatWasAnswered(t *testing.T) {
 		answer turns.Answer
 		want   string
 	}{
-		{turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "allow_once", Kind: items.AllowOnce}}, `"Run it?" was answered: selected, allow_once (completed)`},
-		{turns.Answer{Status: items.StatusDeclined, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "reject_once", Kind: items.RejectOnce}}, `"Run it?" was answered: selected, reject_once (declined)`},
+		{turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "allow_once", Kind: items.AllowOnce}}, `"Run it?" was answered with allow_once`},
+		{turns.Answer{Status: items.StatusDeclined, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "reject_once", Kind: items.RejectOnce}}, `"Run it?" was answered with reject_once`},
 		{turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, `"Run it?" was not answered (cancelled)`},
 	} {
 		sink := agenttest.NewSink(t)

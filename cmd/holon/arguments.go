@@ -74,8 +74,10 @@ func explainHelp(root *cobra.Command) {
 
 // otherWords are what people of other programs type for commands.
 var otherWords = map[string]string{
-	"ask": "run", "cancel": "interrupt", "dashboard": "top", "delete": "close", "kill": "interrupt", "list": "threads", "log": "watch", "logs": "watch",
-	"ls": "threads", "new": "run", "prompt": "run", "ps": "threads", "rm": "close", "start": "serve", "tail": "watch", "ui": "open", "up": "serve", "web": "open",
+	"allow": "respond", "approve": "respond", "archive": "close", "ask": "run", "cancel": "interrupt", "continue": "attach", "dashboard": "top",
+	"delete": "close", "deny": "respond", "exec": "run", "history": "items", "kill": "interrupt", "list": "threads", "log": "watch", "logs": "watch",
+	"ls": "threads", "new": "run", "prompt": "run", "ps": "threads", "rm": "close", "show": "items", "start": "serve", "tail": "watch", "ui": "open",
+	"up": "serve", "web": "open",
 }
 
 // noCommand says that there is no such command, and which may be meant.
@@ -83,6 +85,9 @@ func noCommand(cmd *cobra.Command, word string) error {
 	hint := nearest.Hint(word, subcommands(cmd))
 	if other, known := otherWords[word]; known && !cmd.HasParent() {
 		hint = "; did you mean " + other + "?"
+	}
+	if hint == "" && !cmd.HasParent() {
+		hint = "; holon run sends a prompt to an agent"
 	}
 	err := fmt.Errorf("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), hint)
 	return &usageError{err: err, of: cmd}

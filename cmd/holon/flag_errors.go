@@ -59,6 +59,12 @@ func inFlags(cmd *cobra.Command, err error) string {
 	return text
 }
 
+// otherFlags are what people of other programs type for flags.
+var otherFlags = map[string]string{
+	"addr": "--listen", "bind": "--listen", "cd": "--cwd", "dir": "--cwd", "directory": "--cwd", "force": "--yes", "format": "--output",
+	"host": "--listen", "json": "--output json", "name": "--title", "port": "--listen 127.0.0.1:PORT", "server": "--url", "yaml": "--output json",
+}
+
 // unknownFlag says that a command has no such flag, and what may be meant.
 func unknownFlag(cmd *cobra.Command, args []string, e *pflag.NotExistError) error {
 	name, flag := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
@@ -78,6 +84,9 @@ func unknownFlag(cmd *cobra.Command, args []string, e *pflag.NotExistError) erro
 			known = append(known, f.Name)
 		}
 	})
+	if is := otherFlags[name]; is != "" && slices.Contains(known, strings.TrimLeft(strings.Fields(is)[0], "-")) {
+		return usagef("%s; did you mean %s?", what, is)
+	}
 	if is := nearest.Of(name, known); is != "" && len(name) > 1 {
 		return usagef("%s; did you mean --%s?", what, is)
 	}

@@ -173,14 +173,19 @@ func chosenByAgents(f finder, name string, all []named) error {
 	return candidatesError(fmt.Sprintf("%s is a prompt or what an agent chose; this command takes ids, and titles given with holon rename or --title. It may mean", inQuotes(name)), found, f.others(found))
 }
 
-// partly are the rows whose id begins or ends with the name, its prefix aside. With made, the
-// id of a thread below another must be one that the server has made: an agent may choose it.
+// partly are the rows whose id begins or ends with the name, its prefix aside, or of which the
+// end that tables show begins with it. With made, the id of a thread below another must be one
+// that the server has made: an agent may choose it.
 func partly(all []named, name string, made bool) []named {
+	begin, whole := "", false
+	fits := func(rest string) bool {
+		shown := rest[max(len(rest)-shownEnd, 0):]
+		return strings.HasPrefix(rest, begin) || !whole && (strings.HasSuffix(rest, name) || strings.HasPrefix(shown, name))
+	}
 	return slices.DeleteFunc(slices.Clone(all), func(n named) bool {
 		rest, has := strings.CutPrefix(n.id, n.kind.prefix)
-		begin, whole := strings.CutPrefix(name, n.kind.prefix)
-		return !has || len(begin) < leastTyped || !strings.HasPrefix(rest, begin) && (whole || !strings.HasSuffix(rest, name)) ||
-			made && n.level > 0 && !wholeID(n.kind.prefix, n.id)
+		begin, whole = strings.CutPrefix(name, n.kind.prefix)
+		return !has || len(begin) < leastTyped || !fits(rest) || made && n.level > 0 && !wholeID(n.kind.prefix, n.id)
 	})
 }
 

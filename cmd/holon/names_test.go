@@ -58,6 +58,8 @@ func TestNamesStandForOneThread(t *testing.T) {
 		"修复 テスト 👩‍💻":      first,
 		"red\ufffd tests": second, // as tables show it
 		"98353d50f603":    first,
+		"3d50f":           first, // the beginning of what tables show
+		"0e89":            second,
 		"f603":            first,
 		"4b12":            second,
 		"0e894b12":        "thread_nearby", // a title comes before a part of an id

@@ -243,7 +243,7 @@ func (o *opening) printPlain(c *caller, at string) error {
 func (o *opening) printCode(c *caller, at string) error {
 	at = cmp.Or(o.link, at)
 	if o.qr && o.publicURL == "" && client.MayGetToken(at) == nil && strings.HasPrefix(at, "http://") {
-		return usagef("--qr: a phone does not reach %s; give the address that it reaches: --public-url https://HOST", at)
+		return usagef("--qr: a phone does not reach %s; give the address that it reaches, which a proxy or a tunnel with TLS makes: --public-url https://HOST", at)
 	}
 	params := map[string]any{}
 	for name, value := range map[string]string{"role": o.role, "name": o.name} {

@@ -121,6 +121,10 @@ func (s serverStatus) print(con *console, url string) error {
 			last = "last " + timeline.Elapsed(time.Since(at)) + " ago"
 		}
 	}
+	log := fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)
+	if s.LatestSeq < s.FirstSeq {
+		log = last
+	}
 	state := timeline.OneLine(s.State)
 	if s.PausedAt != nil && s.State == "paused" {
 		state += " since " + timeline.OneLine(*s.PausedAt) + " (resume with: holon resume)"
@@ -131,7 +135,7 @@ func (s serverStatus) print(con *console, url string) error {
 		{"turns", fmt.Sprintf("%d active (%d waiting), %d queued", s.Turns.Active, s.Turns.Waiting, s.Turns.Queued)},
 		{"threads", fmt.Sprint(s.Threads)},
 		{"streams", fmt.Sprintf("%d open (a dashboard has two)", s.Streams)},
-		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
+		{"log", log},
 		{"agents", strings.Join(agents, ", ")},
 	}
 	if err := con.printFields(8, lines); err != nil {

@@ -54,7 +54,12 @@ if none runs, and 1 if it was not stopped or has not ended.
   holon stop
   holon stop --wait 1h
   holon stop --wait 10m --data ~/other -o json`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("holon stop stops the server, and takes no name; holon interrupt %s stops what a thread does", inShell(args[0], "THREAD"))
+			}
+			return nil
+		},
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			switch waits := cmd.Flags().Changed("wait"); {
 			case waits && (options.wait <= 0 || options.wait > turns.MaxTimeout-pauseMargin):

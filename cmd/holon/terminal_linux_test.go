@@ -156,7 +156,7 @@ func TestQuestionsAreAskedAtTheTerminal(t *testing.T) {
 	p.await("That is none of the answers.")
 	p.enter("y")
 	// Text typed before a question is shown does not answer it.
-	p.awaitAfter("selected, allow_once", "answer 1-2, y or n: ")
+	p.awaitAfter("allow_once", "answer 1-2, y or n: ")
 	p.enter("2")
 	p.await("reject_once")
 	if code := p.exit(); code != exitOK {

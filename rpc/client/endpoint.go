@@ -183,7 +183,7 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 		return record, fmt.Errorf("read server file: %w", err)
 	}
 	if err := json.Unmarshal(data, &record); err != nil {
-		return record, fmt.Errorf("%s is damaged, and a server writes it anew when it starts: it is not JSON: %w", ServerFile(dataDir), err)
+		return record, fmt.Errorf("%s is damaged: it is not what a server writes there. Remove it if no server runs; one that starts writes it anew", ServerFile(dataDir))
 	}
 	return record, nil
 }

@@ -72,6 +72,9 @@ func checkURL(raw string) error {
 	}
 	const forms = "give http://HOST:PORT, https://HOST:PORT or unix:PATH"
 	if !strings.Contains(raw, "://") {
+		if _, port, err := net.SplitHostPort(raw); err == nil && port != "" && strings.Trim(port, "0123456789") == "" {
+			return errors.New("server URL: http:// or https:// is missing: " + forms)
+		}
 		return errors.New("server URL: " + forms)
 	}
 	u, err := url.Parse(raw)

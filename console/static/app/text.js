@@ -103,12 +103,12 @@ export const shortId = id => id.slice(-8)
 
 // idHas reports whether a word in lower case that somebody looks for is of a thread's id, as the
 // server does: a part of an id that a client has chosen, but of a generated one its beginning
-// or its end, at least 4 characters.
+// or its end, or the beginning of the end that lists show, at least 4 characters.
 export function idHas(id, word) {
   const [, made] = /^thread_([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(id) || []
   if (!made) return id.toLowerCase().includes(word)
   const part = word.startsWith('thread_') ? word.slice(7) : word
-  return part.length >= 4 && (made.startsWith(part) || part === word && made.endsWith(part))
+  return part.length >= 4 && (made.startsWith(part) || part === word && (made.endsWith(part) || made.slice(-8).startsWith(part)))
 }
 
 // words says what an error means to a person, and what to do.
