@@ -312,16 +312,19 @@ func (c Content) Resolution(status string) string {
 	return OneLine(text)
 }
 
-// changes lists changed files, one a line: what was done, or what the agent is about to do.
-func (c Content) changes(done bool) string {
+// changes lists changed files, one a line, by the status of the change: what was done, what
+// the agent is about to do, or what has failed or was declined.
+func (c Content) changes(status string) string {
 	var lines []string
 	for _, change := range c.Changes {
 		line := OneLine(change.Operation)
 		switch past := operations[line]; {
-		case done && past != "":
+		case status == "completed" && past != "":
 			line = past
-		case !done:
+		case status == "pending" || status == "in_progress":
 			line = "about to " + line
+		case status != "completed":
+			line = OneLine(status) + ": " + line
 		}
 		if change.OldPath != "" {
 			line += " " + OneLine(change.OldPath) + " to"
@@ -362,12 +365,12 @@ func counted(lines int) string {
 
 // Diffs lists changed files with the lines that differ: what a person needs
 // to see before allowing a change.
-func (c Content) Diffs(done bool) string {
+func (c Content) Diffs(status string) string {
 	var blocks []string
 	for i, change := range c.Changes {
 		one := c
 		one.Changes = c.Changes[i : i+1]
-		block := one.changes(done)
+		block := one.changes(status)
 		if change.NewText != nil || change.OldText != nil {
 			block += differing(change.OldText, change.NewText)
 		}
@@ -442,7 +445,7 @@ func (c Content) Summary(status string) string {
 		}
 		return fmt.Sprintf("%d of %d steps done", done, len(c.Entries))
 	case "file_change":
-		return OneLine(strings.ReplaceAll(c.changes(status == "completed"), "\n", ", "))
+		return OneLine(strings.ReplaceAll(c.changes(status), "\n", ", "))
 	case "usage":
 		return c.usage.String()
 	case "extension":

@@ -143,16 +143,15 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
-		done := p.Status == "completed"
-		switch text := c.Diffs(false); {
+		switch text := c.Diffs("pending"); {
 		case text == "" && ended && it.changed == "":
 			r.block(event.ThreadID, it.label, OneLine(c.Title)) // a summary has no more
 		case text == "", !ended && !c.showsTexts():
 		case text != it.changed:
 			it.changed = text
-			r.block(event.ThreadID, it.label, c.Diffs(done))
-		case done:
-			r.block(event.ThreadID, it.label, c.changes(true))
+			r.block(event.ThreadID, it.label, c.Diffs(p.Status))
+		case p.Status == "completed":
+			r.block(event.ThreadID, it.label, c.changes(p.Status))
 		}
 	case "usage":
 		if t := r.turns[event.TurnID]; t != nil && c.TotalTokens > 0 {

@@ -308,3 +308,16 @@ func TestAQuestionThatIsAskedBelowIsOneLine(t *testing.T) {
 		t.Errorf("it is shown as\n%s", out.String())
 	}
 }
+
+// A change of a file says what became of it: what failed is not about to happen.
+func TestAChangeSaysWhatBecameOfIt(t *testing.T) {
+	c := ReadContent([]byte(`{"type":"file_change","changes":[{"path":"a.txt","operation":"add","new_text":"x\n"}]}`))
+	for status, want := range map[string]string{
+		"in_progress": "about to add a.txt (1 line)", "pending": "about to add a.txt (1 line)", "completed": "added a.txt (1 line)",
+		"failed": "failed: add a.txt (1 line)", "declined": "declined: add a.txt (1 line)", "interrupted": "interrupted: add a.txt (1 line)",
+	} {
+		if got := c.Summary(status); got != want {
+			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+	}
+}
