@@ -13,8 +13,8 @@ import (
 const answeredLookedAt = 200
 
 // question is the id of the open question that a person names: by its id, or, if they are
-// shown it before they answer, by its thread if one question is open there, or as the latest. Somebody who comes
-// second may also name one that has just been answered.
+// shown it before they answer, by its thread if one question is open there, or as the latest.
+// Somebody who comes second may also name one that has just been answered.
 func (f finder) question(name string, shown bool) (string, error) {
 	by := f
 	by.tell = f.tell && (shown || name != latest) // it is said in the refusal
