@@ -35,7 +35,7 @@ func TestAttachFollowsAThreadFromItsActiveTurn(t *testing.T) {
 	s.want("run", "--detach", "--thread=one", "/say of the queue")
 	a := s.follow("attach", "日本語 work")
 	eventually(t, "the question is shown", func() bool { return strings.Contains(a.err.String(), "holon respond ") })
-	s.want("respond", "latest", "--allow")
+	s.want("respond", short(itemIDs.FindString(s.want("respond", "--long"))), "--allow")
 	eventually(t, "the queued turn is shown", func() bool { return strings.Count(a.out.String(), "turn: completed") == 2 })
 	s.want("run", "--thread=one", "/say of later")
 	s.want("close", "one")

@@ -35,7 +35,7 @@ func directoryFor(ctx context.Context, g *globals, c *client.Client, flag, agent
 		var read api.ThreadReadResult
 		if err := c.Call(ctx, "thread/read", map[string]any{"thread_id": thread}, &read); err == nil && read.Thread != nil {
 			d = directory{cwd: read.Thread.Cwd, exists: true}
-			if here, err := os.Getwd(); err == nil && d.cwd != "" && d.cwd != here {
+			if here, err := os.Getwd(); err == nil && d.cwd != "" && !sameDirectory(d.cwd, here) {
 				d.without = "The thread works in " + timeline.OneLine(d.cwd) + "."
 			}
 			return d, nil
@@ -62,6 +62,16 @@ func directoryFor(ctx context.Context, g *globals, c *client.Client, flag, agent
 		d.cwd = here
 	}
 	return d, nil
+}
+
+// sameDirectory reports whether two paths are of one directory, by whatever links.
+func sameDirectory(a, b string) bool {
+	if a == b {
+		return true
+	}
+	of, errA := os.Stat(a)
+	is, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(of, is)
 }
 
 // isHere reports whether the server of a client, which says that it has this log, has the

@@ -149,6 +149,15 @@ func TestAnExistingThreadIsContinuedFromAnyDirectory(t *testing.T) {
 		}
 		s.want("run", "--thread="+thread, "-o", "json", "go")
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(here, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(link)
+	if r := s.holon("run", "--thread=own", "go"); r.code != exitOK || strings.Contains(r.err+r.out, "works in") {
+		t.Errorf("a link to its directory is no other one: %+v", r)
+	}
+	terminalIn(t)
 	for thread, turn := range first { // also the thread that the key has made
 		if again := keyed(thread); again != turn {
 			t.Errorf("%s from elsewhere: the key has started %s, and %s", thread, turn, again)

@@ -148,7 +148,7 @@ func TestNoCommandPrintsAWholeIDWhereANameDoes(t *testing.T) {
 	for i, line := range [][]string{
 		{"run", "-d", "/ask Delete it?\n/sleep 600000"}, {"run", "-d", "--title=fix the tests", "/sleep 600000"}, {"run", "-d", "--background", "--parent=main", "/sleep 600000"},
 		{"tree"}, {"threads"}, {"turns"}, {"items"}, {"respond"}, {"steer", "fix the tests", "leave b alone"}, {"pause", "fix the tests"}, {"resume", "fix the tests"},
-		{"respond", "latest", "--allow"}, {"interrupt", "fix the tests", "--yes"}, {"retry", "fix the tests"}, {"retry", "fix the tests"}, {"configure", "fix the tests"},
+		{"respond", "latest"}, {"respond", "latest", "--allow"}, {"interrupt", "fix the tests", "--yes"}, {"retry", "fix the tests"}, {"retry", "fix the tests"}, {"configure", "fix the tests"},
 		{"run", "--review=always", "--title=reviewed", "/say done"}, {"review", "reviewed"}, {"review", "reviewed", "--reject", "/say again"}, {"attach", "reviewed", "--after=0"},
 		{"await", "latest", "--timeout=0"}, {"fork", "reviewed"}, {"close", "fix the tests", "--yes"}, {"watch", "--after=0", "--limit=40"}, {"attach", "fix the tests"}, {"inbox", "main"},
 	} {

@@ -12,11 +12,16 @@ import (
 // answered: it was open a moment ago.
 const answeredLookedAt = 200
 
-// question is the id of the open question that a person names: by its id, or by its thread
-// if one question is open there and they are shown it before they answer. Somebody who comes
-// second may also name one that has just been answered.
+// question is the id of the open question that a person names: by its id, or, if they are
+// shown it before they answer, by its thread if one question is open there, or as the latest.
+// Somebody who comes second may also name one that has just been answered.
 func (f finder) question(name string, shown bool) (string, error) {
-	found, err := f.find(name, &questionNames)
+	by := f
+	by.tell = f.tell && (shown || name != latest) // it is said in the refusal
+	found, err := by.find(name, &questionNames)
+	if err == nil && name == latest && !shown && !f.exact {
+		return "", mustBeNamed(f, "latest is", found)
+	}
 	if f.exact || name == latest || !client.IsKind(err, questionNames.notFound) {
 		return found.id, err
 	}
@@ -51,12 +56,17 @@ func questionIn(f finder, name string, thread named, shown bool) (string, error)
 	case len(open) > 1:
 		return "", f.ambiguous(name, open)
 	case !shown:
-		id := shownID(f.console, open[0].id)
-		return "", usagef("%s asks %s %s. Name the question, because it may ask another one by now: holon respond %s", inQuotes(name), id, inQuotes(timeline.Fit(timeline.OneLine(open[0].title), 60)), id)
+		return "", mustBeNamed(f, inQuotes(name)+" asks", open[0])
 	case f.tell:
 		f.note("%s asks: %s", timeline.OneLine(name), open[0].shown(f.console))
 	}
 	return open[0].id, nil
+}
+
+// mustBeNamed is the error for an answer to a question that is named by what may be of another
+// question by now.
+func mustBeNamed(f finder, is string, question named) error {
+	return usagef("%s %s. Name the question, because another one may be open by now: holon respond %s", is, question.shown(f.console), shownID(f.console, question.id))
 }
 
 // questionRows are the newest items of a filter, the newest last.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func newRespondCommand(g *globals) *cobra.Command {
 		Use:   "respond [ITEM]",
 		Short: "Answer a question of an agent; without ITEM list the open ones",
 		Long: `Answers a permission request or question. The first answer wins. To be asked, a
-thread can be named in place of ITEM, by its id or a title that a client gave.
+thread can be named in place of ITEM, by its id or a title that a client gave, or latest.
 
   holon respond                          list the open questions
   holon respond item_…                   be asked at the terminal, with all that it is about
@@ -33,14 +34,14 @@ thread can be named in place of ITEM, by its id or a title that a client gave.
   holon respond item_… --option ID       an option by its id
   holon respond item_… --answer '{"name":"x"}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if flag := answerWord(args); flag != "" {
+			if flag := answerWord(args); flag != "" && (len(args) > 1 || !givesAnswer(cmd)) {
 				return usagef("an answer is a flag: holon respond ITEM %s; holon respond lists what waits", flag)
 			}
 			return oneName(0)(cmd, args)
 		},
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			chosen := 0
-			for _, name := range []string{"allow", "reject", "option", "answer", "cancel"} {
+			for _, name := range answerFlags {
 				if cmd.Flags().Changed(name) {
 					chosen++
 				}
@@ -92,6 +93,13 @@ thread can be named in place of ITEM, by its id or a title that a client gave.
 	flags.StringVar(&option, "option", "", "choose the option with this id")
 	flags.StringVar(&answer, "answer", "", "answer a question with this JSON")
 	return cmd
+}
+
+var answerFlags = []string{"allow", "reject", "option", "answer", "cancel"}
+
+// givesAnswer reports whether a flag has the answer: a word beside it is a name.
+func givesAnswer(cmd *cobra.Command) bool {
+	return slices.ContainsFunc(answerFlags, cmd.Flags().Changed)
 }
 
 // answerWord is the flag of the answer that somebody has given as a word, last or alone.

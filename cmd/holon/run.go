@@ -485,7 +485,7 @@ func (r *turnRun) report(format string, quiet bool) error {
 			r.con.note("holon: %s", doctorHint)
 		}
 		if format == "text" && (r.result.Reason == turns.ServerRestarted || r.result.Reason == turns.ServerStopping) {
-			r.con.note("holon: it goes on with: holon retry %s", shownID(r.con, r.turnID))
+			r.con.note("holon: try it again with: holon retry %s", shownID(r.con, r.turnID))
 		}
 		return &exitError{code: exitFailed}
 	}

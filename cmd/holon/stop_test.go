@@ -529,8 +529,9 @@ func TestServeSaysWhatItLeaves(t *testing.T) {
 	}
 }
 
-// Whoever watches a turn that the stop cuts off is told how it goes on.
-func TestRunSaysHowACutTurnGoesOn(t *testing.T) {
+// Whoever watches a turn that the stop cuts off is told how it is tried again: from its
+// beginning, not from where it was.
+func TestRunSaysHowACutTurnIsTriedAgain(t *testing.T) {
 	s := &server{t: t, data: t.TempDir()}
 	s.start()
 	ended := make(chan result, 1)
@@ -538,7 +539,7 @@ func TestRunSaysHowACutTurnGoesOn(t *testing.T) {
 	eventually(t, "it works", func() bool { return strings.Contains(s.want("turns"), "active") })
 	turn := turnIDs.FindString(s.want("turns", "--long"))
 	s.stop()
-	if r := <-ended; r.code != exitFailed || !strings.Contains(r.err, "holon: it goes on with: holon retry "+short(turn)) {
+	if r := <-ended; r.code != exitFailed || !strings.Contains(r.err, "holon: try it again with: holon retry "+short(turn)) {
 		t.Errorf("%+v", r)
 	}
 }
