@@ -254,6 +254,9 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 // something asks for y first. A letter that is no key does not begin a text either: of a text
 // whose first letters were keys the agent would get the rest.
 func (h hands) command(now time.Time, name, text string) []screen.Action {
+	if text != "" && h.m.asks.within(now, name) { // “say no” has an a, but is no answer
+		h.m.asks.strays(now, name)
+	}
 	switch name {
 	case "tab":
 		h.write()
@@ -305,6 +308,9 @@ func (h hands) command(now time.Time, name, text string) []screen.Action {
 	case "w":
 		return []screen.Action{screen.Next{}}
 	default:
+		if text != "" {
+			h.m.asks.strays(now, name)
+		}
 		h.noCommand(text)
 	}
 	return nil

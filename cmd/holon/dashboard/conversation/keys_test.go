@@ -142,6 +142,37 @@ func TestALetterThatIsNoCommandSaysWhereOneWrites(t *testing.T) {
 	p.shows("? shows the keys.")
 }
 
+// The letters of a word that is typed where they are keys answer no question.
+func TestTypedWordsAnswerNothing(t *testing.T) {
+	for _, word := range []string{"say no", "may", "please allow it: yes", "maybe y1", "okay yes"} {
+		for _, pause := range []time.Duration{0, 300 * time.Millisecond, deadFor - 1} {
+			p := newPage(t, 80, 24).open()
+			p.started("t1")
+			p.keys("<esc>")
+			p.item("q1", "t1", "pending", permission("Read a file", nil))
+			p.later(time.Minute)
+			p.did()
+			for _, letter := range strings.Split(word, "") {
+				p.now = p.now.Add(pause)
+				p.keys(strings.ReplaceAll(letter, " ", "<space>"))
+			}
+			for _, action := range p.did() {
+				if _, is := action.(screen.Respond); is {
+					t.Errorf("%q, a letter each %v: %#v", word, pause, action)
+				}
+			}
+		}
+	}
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.keys("<esc>")
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.later(time.Minute)
+	p.did()
+	p.keys("a", "y") // who means it need not wait
+	p.wants(screen.Respond{Item: "q1", Option: "once"})
+}
+
 // Somebody who believes to write types words, whose letters are keys here.
 func TestTypedWordsChangeNothing(t *testing.T) {
 	p := newPage(t, 80, 24).open()
