@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -368,4 +369,11 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What the system says of the file is in the error: what to do follows from it.
+func TestAFileThatCannotBeReadSaysWhy(t *testing.T) {
+	if _, err := load(t, "", nil, "--config="+filepath.Join(t.TempDir(), "none.toml")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
 }

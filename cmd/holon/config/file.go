@@ -33,7 +33,7 @@ type tomlFile struct {
 func (l *Loaded) readFile(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return &Error{Text: fmt.Sprintf("config file: %v", err)}
+		return &Error{Text: fmt.Sprintf("config file: %v", err), Err: err}
 	}
 	var root map[string]toml.Primitive
 	meta, err := toml.Decode(string(data), &root)

@@ -41,7 +41,11 @@ type Error struct {
 	Key    string // "" if the error is about no single key
 	Source Source
 	Text   string
+	Err    error // of the system, if a file cannot be read
 }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Error writes "key (source): text", or "--flag: text" where that says which key it is.
 func (e *Error) Error() string {
