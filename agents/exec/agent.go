@@ -71,6 +71,7 @@ type Agent struct {
 
 	mu      sync.Mutex
 	groups  []*process.Group // that run
+	failed  string           // why the last start failed, "" if it did not
 	closed  bool
 	closing chan struct{} // closed by Close: kill running processes
 	runs    sync.WaitGroup
@@ -88,7 +89,14 @@ func New(name string, cfg Config) (*Agent, error) {
 
 // Info describes the agent.
 func (a *Agent) Info() turns.AgentInfo {
-	return turns.AgentInfo{Name: a.name, Kind: Kind, DirectoryGiven: a.cfg.Cwd != ""}
+	info := turns.AgentInfo{Name: a.name, Kind: Kind, DirectoryGiven: a.cfg.Cwd != ""}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	info.Processes = len(a.groups)
+	if info.LastError = a.failed; a.failed != "" {
+		info.State = turns.AgentFailed
+	}
+	return info
 }
 
 // Directory implements turns.Local.
@@ -100,6 +108,19 @@ func (a *Agent) Memory() int64 {
 	groups := slices.Clone(a.groups)
 	a.mu.Unlock()
 	return a.meter.Bytes(groups)
+}
+
+// starts notes how a start has ended; nil: the command runs. A directory that is missing is of
+// one thread.
+func (a *Agent) starts(err error) {
+	if wrong, ok := errors.AsType[*process.StartError](err); ok && wrong.Reason == process.BadCwd {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failed = ""; err != nil {
+		a.failed = err.Error()
+	}
 }
 
 // measures adds a process to those that run, until ended is called.

@@ -270,6 +270,19 @@ func TestWhatCannotRunIsUnavailableAndSaysWhy(t *testing.T) {
 		if out.State != turns.Failed || out.Failure.Kind != "agent_unavailable" || !strings.Contains(out.Failure.Message, want) || !out.Unread {
 			t.Errorf("%v: %+v, unread %v, want %q", cfg.Command, out.Failure, out.Unread, want)
 		}
+		// A directory that is missing is no fault of the agent.
+		if info := a.Info(); cfg.Cwd == "" && (info.State != turns.AgentFailed || info.LastError != out.Failure.Message) || cfg.Cwd != "" && info.State != "" {
+			t.Errorf("%v: the agent is %+v after %q", cfg.Command, info, out.Failure.Message)
+		}
+	}
+	late, err := New("late", Config{Command: []string{filepath.Join(dir, "late")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt(t, late, turns.Prompt{}, "")
+	file("late", "#!/bin/sh\n", 0o755)
+	if _, out := prompt(t, late, turns.Prompt{}, ""); out.State != turns.Completed || late.Info().State != "" || late.Info().LastError != "" {
+		t.Errorf("once it is installed: %+v, the agent is %+v", out, late.Info())
 	}
 }
 

@@ -47,6 +47,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) (out turns.Outcome) {
 	}
 	cmd, err := a.cfg.command(p, given)
 	if err != nil {
+		a.starts(err)
 		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}
 	first, err := a.cfg.stdin(p, cmd.Dir)
@@ -60,6 +61,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) (out turns.Outcome) {
 		}
 	}
 	group, err := process.Start(cmd)
+	a.starts(err)
 	if err != nil {
 		return withCause(turns.CauseCrash, turns.FailedWith(turns.KindAgentUnavailable, err.Error()))
 	}

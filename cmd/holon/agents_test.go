@@ -179,7 +179,7 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 		{"opencode", "error", "Install it with: npm install -g opencode-ai@"},
 		{"claude2=acp:claude-agent-acp", "error", "Install it with: npm install -g @agentclientprotocol/claude-agent-acp@"},
 		{"sh=exec:sh -c true", "ok", "runs /"},
-		{"noexec=exec:no-such-program", "error", "cannot be run"},
+		{"noexec=exec:no-such-program", "error", "is not in PATH. Install it"},
 	}
 	args := []string{"doctor", "--all", "--agent-timeout=5s"}
 	for _, c := range cases {

@@ -80,7 +80,7 @@ func TestRunDetachedSaysHowToGoOn(t *testing.T) {
 	s := startServer(t)
 	r := s.holon("run", "--detach", "--title=the \x1b[31mtests", "/sleep 600000")
 	thread, turn := threadIDs.FindString(s.want("threads", "--long")), turnIDs.FindString(s.want("turns", "--long"))
-	if r.code != exitOK || r.out != short(turn)+": active, in thread "+short(thread)+" \"the tests\"\n" || !strings.Contains(r.err, "holon attach "+short(thread)) || !strings.Contains(r.err, "holon interrupt "+short(turn)) {
+	if r.code != exitOK || r.out != short(turn)+": active, in thread "+short(thread)+" \"the tests\"\n" || !strings.Contains(r.err, "The thread works in /") || !strings.Contains(r.err, "holon attach "+short(thread)) || !strings.Contains(r.err, "holon interrupt "+short(turn)) {
 		t.Errorf("%+v", r)
 	}
 	if s.stateOf(turn) != "active" {

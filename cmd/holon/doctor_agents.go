@@ -127,7 +127,10 @@ func examineAgent(ctx context.Context, name string, agent config.Agent, patience
 	case config.KindExec:
 		path, err := exec.LookPath(agent.Command[0])
 		if err != nil {
-			f.Text = fmt.Sprintf("the command cannot be run: %v", err)
+			f.Text = fmt.Sprintf("the command %s cannot be run: %v", inQuotes(agent.Command[0]), err)
+			if errors.Is(err, exec.ErrNotFound) {
+				f.Text = fmt.Sprintf("the command %s is not in PATH. Install it, or name it by its whole path", inQuotes(agent.Command[0]))
+			}
 			return f
 		}
 		f.Level, f.Text = sqlite.OK, "runs "+path

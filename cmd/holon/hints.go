@@ -20,7 +20,7 @@ import (
 )
 
 // doctorHint is for an agent that could not be started.
-const doctorHint = "holon doctor starts each agent once and says what to do."
+const doctorHint = "holon doctor checks the agents and says what to do."
 
 // hintedError is an error whose hint depends on the command.
 type hintedError struct {
@@ -210,6 +210,8 @@ func hintOfSystem(err error) string {
 		return "Another program listens there: stop it, or choose another address with --listen; --listen 127.0.0.1:0 takes a free port."
 	case errors.Is(err, ledger.ErrStorageFull), errors.Is(err, syscall.ENOSPC):
 		return "Make space on that disk, or name a place on another one."
+	case errors.As(err, &file) && file.Op == "mkdir":
+		return "No directory can be made there: name another one with --data DIR."
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
 	case errors.As(err, &emptied):

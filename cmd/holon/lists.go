@@ -25,7 +25,9 @@ type listing struct {
 	flexToo int      // another one, if it is wider; 0 = none
 	drop    []string // the columns that are left out there, in this order
 	row     func(raw json.RawMessage) ([]string, error)
-	none    string // what is said where there are no rows; "" = that there are none
+	begin   func() func(raw json.RawMessage) ([]string, error) // instead of row: the rows of one table, where one depends on those above it
+	none    string                                             // what is said where there are no rows; "" = that there are none
+	then    string                                             // what is said below them, with %s for the id of the last one; "" = nothing
 }
 
 // rowsFound are the rows of a listing. more is true if older rows were left
@@ -114,7 +116,19 @@ func (l listing) list(c *caller, filter map[string]any, limit int) (some bool, e
 	if err == nil && found.more {
 		c.note("These are the newest %d; --limit 0 shows all.", limit)
 	}
+	if err == nil && l.then != "" {
+		err = l.sayThen(c, found.rows[len(found.rows)-1])
+	}
 	return some, err
+}
+
+// sayThen says what can be done with the last row.
+func (l listing) sayThen(c *caller, last json.RawMessage) error {
+	cells, err := l.row(last)
+	if err == nil {
+		c.note(l.then, tableID(c.console)(cells[0]))
+	}
+	return err
 }
 
 // write prints rows as a table.
@@ -134,8 +148,12 @@ func (l listing) table(con *console, rows []json.RawMessage) (*table, error) {
 	t := newTable(l.head...)
 	t.drop = l.drop
 	shown := tableID(con)
+	row := l.row
+	if l.begin != nil {
+		row = l.begin()
+	}
 	for _, raw := range rows {
-		cells, err := l.row(raw)
+		cells, err := row(raw)
 		if err != nil {
 			return nil, fmt.Errorf("read a row of %s: %w", l.method, err)
 		}

@@ -20,7 +20,7 @@ import (
 
 // candidates are what the name can stand for, by the first rule that fits any of the rows:
 // titles that clients have given, parts of ids, beginnings of such titles, titles of agents,
-// their beginnings, prompts, and beginnings of prompts. looked says how far it has looked if there
+// prompts, beginnings of titles, and beginnings of prompts. looked says how far it has looked if there
 // are older rows, else it is "".
 func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, looked string, err error) {
 	if name == latest {
@@ -59,8 +59,8 @@ func (f finder) ranked(all []named, name string) (found []named, err error) {
 	}
 	switch {
 	case take(fitting(given, byTitle, is)), take(partly(all, name, f.ends)), !f.whole && take(fitting(given, byTitle, begins)), f.ends:
-	case take(fitting(all, byTitle, is)), f.whole:
-	case take(fitting(all, byTitle, begins)), take(fitting(all, byPrompt, is)), take(fitting(all, byPrompt, begins)):
+	case take(fitting(all, byTitle, is)), take(fitting(all, byPrompt, is)), f.whole:
+	case take(fitting(all, byTitle, begins)), take(fitting(all, byPrompt, begins)):
 	}
 	return found, nil
 }

@@ -271,13 +271,18 @@ func TestRunSaysThatItMakesAThread(t *testing.T) {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	// What cannot be an id is the name of a thread that is there.
+	// What TITLE shows is the name of the thread that is there, whether it could be an id or not.
+	first := threadIDs.FindString(s.want("run", "-o=json", "begin"))
+	contains(t, s.want("run", "--thread=begin", "again"), "completed")
+	if list := s.want("turns", first, "--long"); strings.Count(list, "\n") != 3 {
+		t.Errorf("its turns:\n%s", list)
+	}
 	s.want("run", "--thread=other", "use a tool again")
 	contains(t, s.want("run", "--thread=use a tool again", "hello"), "completed")
 	if r := s.holon("run", "--thread=use a tol again", "hello"); r.code != exitFailed || !strings.Contains(r.err, `did you mean "use a tool again"?`) && !strings.Contains(r.err, `Did you mean "use a tool again"?`) {
 		t.Errorf("%+v", r)
 	}
-	if list := s.want("threads"); strings.Count(list, "\n") != 6 {
+	if list := s.want("threads"); strings.Count(list, "\n") != 7 {
 		t.Errorf("threads:\n%s", list)
 	}
 }

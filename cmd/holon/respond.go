@@ -238,7 +238,7 @@ var waitingListing = listing{
 	method: "item/list", member: "items", flex: 3,
 	head: []string{"ITEM", "THREAD", "ASKED", "QUESTION", "OPTIONS"},
 	drop: []string{"THREAD", "ASKED", "OPTIONS"},
-	none: "No question is open.",
+	none: "No question is open.", then: "Look at one, and answer it: holon respond %s",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var row itemRow
 		err := json.Unmarshal(raw, &row)

@@ -179,8 +179,8 @@ func showReview(c *caller, turnID string) error {
 		state += ", " + turns.EarlyStop(t.StopReason)
 	}
 	if err := c.printFields(10, [][2]string{
-		{"turn", t.TurnID}, {"thread", t.ThreadID}, {"title", t.Title}, {"state", state}, {"attempt", fmt.Sprint(t.Attempt)}, {"review", review},
-		{"continues", t.Continues}, {"continued", t.ContinuedBy},
+		{"turn", shownID(c.console, t.TurnID)}, {"thread", shownID(c.console, t.ThreadID)}, {"title", t.Title}, {"state", state}, {"attempt", fmt.Sprint(t.Attempt)}, {"review", review},
+		{"continues", shownID(c.console, t.Continues)}, {"continued", shownID(c.console, t.ContinuedBy)},
 	}); err != nil {
 		return err
 	}
@@ -199,6 +199,7 @@ var reviewListing = listing{
 	method: "turn/list", member: "turns", flex: 5,
 	head: []string{"TURN", "THREAD", "STATE", "ATTEMPT", "DUE", "SAYS"},
 	drop: []string{"THREAD", "ATTEMPT", "DUE"}, none: "No turn waits for a verdict.",
+	then: "Look at one, and give a verdict: holon review %s",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t struct {
 			turnRow

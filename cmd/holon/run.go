@@ -183,6 +183,7 @@ type startedTurn struct {
 	Wake     inbox.Wake      `json:"wake"` // of the parent's inbox
 	after    int64
 	where    string // where the agent of a new thread works, if nobody has given a directory; "" = not known
+	cwd      string // the directory of a new thread, as this command has given it; "" = it has not
 }
 
 // start starts thread and turn. Both calls carry keys, so that a retry after a
@@ -222,6 +223,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	if started.Created && thread["cwd"] == nil || !started.Created && o.where.exists {
 		s.where = o.where.without
+	}
+	if dir, ok := thread["cwd"].(string); ok && started.Created {
+		s.cwd = dir
 	}
 	turn := map[string]any{
 		"thread_id":       started.ThreadID,

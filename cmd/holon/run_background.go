@@ -35,8 +35,11 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", turn, state, in); err != nil {
 			return err
 		}
-		if s.where != "" {
+		switch {
+		case s.where != "":
 			g.note("%s", s.where)
+		case s.cwd != "":
+			g.note("The thread works in %s.", timeline.OneLine(s.cwd))
 		}
 		if o.detach {
 			g.note("See it with:  holon attach %s", name)

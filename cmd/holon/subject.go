@@ -52,12 +52,17 @@ func (k *control) readThread(id string) (s subject, children turns.Children, err
 	return subject{con: k.caller.console, thread: r.Thread.Thread, summary: cmp.Or(r.Thread.Summary, &api.ThreadSummary{})}, r.Children, nil
 }
 
+// noneActive is the hint for a thread of which no turn is active.
+func noneActive(name string) string {
+	return fmt.Sprintf("holon turns %s lists its turns: a queued one is named by its own id. holon run --thread %s TEXT starts the next.", name, name)
+}
+
 // subjectTurn is the turn that a person names; of a thread it is the active one.
 func (k *control) subjectTurn(f finder, name string) (s subject, err error) {
 	return k.turnOr(f, name, func(s subject) (*turns.Turn, error) {
 		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 		if err == nil && len(active) == 0 {
-			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns %s lists its turns; a queued one is named by its own id.", nameOf(k.caller.finder(), s.thread))}
+			err = &hintedError{fmt.Errorf("no turn of %s is active", s), noneActive(nameOf(k.caller.finder(), s.thread))}
 		}
 		if err != nil {
 			return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // summaryListing lists threads with their summaries. Its filter must have viewSummary.
@@ -21,10 +20,15 @@ var summaryListing = listing{
 	head: []string{"THREAD", "STATUS", "TITLE", "NOW", "AGENT", "BRANCH", "LAST ACTIVITY"},
 	drop: []string{"AGENT", "LAST ACTIVITY", "BRANCH", "NOW"},
 	none: `There are no threads here. Start one with: holon run "hello"`,
-	row: func(raw json.RawMessage) ([]string, error) {
-		t, err := readSummary(raw)
-		s := t.Summary
-		return []string{t.ThreadID, summaryStatus(t.State, t.Summary), s.Title, doing(&t), t.Agent, branch(s.Git), ago(s.UpdatedAt.Time)}, err
+	begin: func() func(raw json.RawMessage) ([]string, error) {
+		said := map[string]bool{} // directories
+		return func(raw json.RawMessage) ([]string, error) {
+			t, err := readSummary(raw)
+			s := t.Summary
+			where := branch(s, !said[s.Cwd])
+			said[s.Cwd] = s.Cwd != ""
+			return []string{t.ThreadID, summaryStatus(t.State, t.Summary), s.Title, doing(&t), t.Agent, where, ago(s.UpdatedAt.Time)}, err
+		}
 	},
 }
 
@@ -84,7 +88,7 @@ func nowOf(s *api.ThreadSummary) string {
 		text = strings.TrimLeft(strings.TrimPrefix(text, string(s.Review)), ":; ")
 	}
 	if turns.Silent(s.Status, s.Text, s.Children.Working+s.Children.Waiting, s.UpdatedAt.Time, time.Now()) {
-		return "silent for " + age(s.UpdatedAt.Time) + ": holon doctor checks its login"
+		return "silent for " + age(s.UpdatedAt.Time) + ": holon doctor checks its agent"
 	}
 	if more := s.WaitingCount - 1; more > 0 && text != "" {
 		text += fmt.Sprintf(" (and %s)", counted(more, "other", "others"))
@@ -92,30 +96,38 @@ func nowOf(s *api.ThreadSummary) string {
 	return text
 }
 
-// branch is a branch, and in parentheses what is not committed in the directory; "" if
-// nothing is known.
-func branch(git *worktree.State) string {
-	if git == nil {
-		return ""
+// branch is a branch, the lines that the thread itself has changed, and, if whole, in
+// parentheses what is not committed in the directory, by anybody; "" if nothing is known.
+func branch(s *api.ThreadSummary, whole bool) string {
+	var parts, open []string
+	if s.Git != nil {
+		parts = append(parts, timeline.OneLine(s.Git.Branch))
+		if text := linesText(int64(s.Git.Added), int64(s.Git.Removed)); text != "" {
+			open = append(open, text)
+		}
+		if s.Git.New > 0 {
+			open = append(open, fmt.Sprintf("%d new", s.Git.New))
+		}
 	}
-	var lines, open []string
-	if git.Added > 0 {
-		lines = append(lines, fmt.Sprintf("+%d", git.Added))
+	if s.Changed != nil {
+		parts = append(parts, linesText(s.Changed.Added, s.Changed.Removed))
 	}
-	if git.Removed > 0 {
-		lines = append(lines, fmt.Sprintf("-%d", git.Removed))
+	if whole && len(open) > 0 {
+		parts = append(parts, "("+strings.Join(open, ", ")+")")
 	}
-	if len(lines) > 0 {
-		open = append(open, strings.Join(lines, " "))
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// linesText are lines that were added and removed, "" for none.
+func linesText(added, removed int64) string {
+	var parts []string
+	if added > 0 {
+		parts = append(parts, fmt.Sprintf("+%d", added))
 	}
-	if git.New > 0 {
-		open = append(open, fmt.Sprintf("%d new", git.New))
+	if removed > 0 {
+		parts = append(parts, fmt.Sprintf("-%d", removed))
 	}
-	text := timeline.OneLine(git.Branch)
-	if len(open) > 0 {
-		text += " (" + strings.Join(open, ", ") + ")"
-	}
-	return text
+	return strings.Join(parts, " ")
 }
 
 // ago says how long ago something was, "" for an unknown time.

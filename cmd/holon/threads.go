@@ -27,10 +27,10 @@ accepts; --long shows whole ids. STATUS says since when a thread is
   closed    it can only be read
 
 TITLE is the beginning of the first prompt if a thread has none. BRANCH is that of the
-thread's directory, with what is not committed there, by whomever: lines added and
-removed, and new files. It is as it was when somebody last looked, and is then read
-again, so it may be missing the first time. -o json prints all that is known, also what
-the thread itself has changed.`,
+thread's directory, the lines that the thread itself has added and removed, and in
+parentheses, once for each directory, what is not committed there, by whomever: lines
+and new files. It is as it was when somebody last looked, and is then read again, so it
+may be missing the first time. -o json prints all that is known.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			filter, err := threadsIn(state)

@@ -106,7 +106,7 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"text":"2 results wait for a review","queued":3}}`, "waiting||2 results wait for a review; paused; 3 queued||"},
 		{`{"state":"running","summary":{"status":"working","title":"a","text":"","queued":1}}`, "working|a|1 queued||"},
 		{`{"state":"running","summary":{"status":"working","text":"1 turn waits in the queue","queued":1}}`, "working||1 turn waits in the queue||"},
-		{`{"state":"running","summary":{"status":"working","text":"","updated_at":"` + time.Now().Add(-150*time.Minute).Format(time.RFC3339) + `"}}`, "working||silent for 2h: holon doctor checks its login||2h ago"},
+		{`{"state":"running","summary":{"status":"working","text":"","updated_at":"` + time.Now().Add(-150*time.Minute).Format(time.RFC3339) + `"}}`, "working||silent for 2h: holon doctor checks its agent||2h ago"},
 		{`{"state":"running","summary":{"status":"working","text":"","children":{"working":1},"updated_at":"` + time.Now().Add(-150*time.Minute).Format(time.RFC3339) + `"}}`, "working||||2h ago"},
 		{`{"state":"paused","summary":{"status":"working","text":"12 turns wait in the queue","queued":12}}`, "working||12 turns wait in the queue; paused||"},
 		{`{"state":"running","summary":{"status":"working","text":"Read a.go","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},
@@ -124,7 +124,7 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"closing","summary":{"status":"closed","queued":1,"text":"bye"}}`, "closing||bye||"},
 		{`{"state":"running"}`, "||||"}, // of a server that knows no summaries
 	} {
-		cells, err := summaryListing.row([]byte(c.row))
+		cells, err := summaryListing.begin()([]byte(c.row))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ test('what the state and the queue of a thread say is not said again', () => {
     [{ ...ended, status: 'failed', text: 'blocked: by the model' }, ['failed', '', 'blocked: by the model']],
     [{ status: 'working', queued: 0, text: '' }, ['working', '', '']],
     [{ status: 'working', queued: 2, text: '', updated_at: '2026-11-27T10:00:30.001Z' }, ['working', '2 queued', '']],
-    [{ status: 'working', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z' }, ['working', '', 'silent for 45 s: is its agent logged in?']],
+    [{ status: 'working', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z' }, ['working', '', 'silent for 45 s: holon doctor checks its agent']],
     [{ status: 'working', queued: 0, text: 'go test', updated_at: '2026-11-27T10:00:15Z' }, ['working', '', 'go test']],
     [{ status: 'working', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z', children: { working: 1, waiting: 0 } }, ['working', '', '']],
     [{ status: 'idle', turn_id: 'turn_1', queued: 0, text: '', updated_at: '2026-11-27T10:00:15Z' }, ['idle', '', '']],

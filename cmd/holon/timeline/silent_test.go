@@ -25,7 +25,7 @@ func TestAnAgentThatSaysNothingIsSuspected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const says = "nothing from the agent yet: holon doctor checks its login"
+	const says = "nothing from the agent yet: holon doctor checks it"
 	event("turn/started", `"type":"started","state":"active","attempt":1,"started_at":"`+now.Format(time.RFC3339Nano)+`"`)
 	event("turn/progress", `"type":"progress","progress":"running","message":""`)
 	event("item/created", `"item_id":"item_1","type":"created","status":"completed","content":{"type":"user_message","content":[{"type":"text","text":"hi"}]}`)

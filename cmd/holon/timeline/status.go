@@ -59,7 +59,7 @@ func (r *Renderer) status() string {
 	took := r.options.Now().Sub(t.since)
 	parts = append(parts, Elapsed(took))
 	if !t.heard && t.state == "running" && t.waits == 0 && took >= turns.SilentAfter {
-		parts = append(parts, "nothing from the agent yet: holon doctor checks its login")
+		parts = append(parts, "nothing from the agent yet: holon doctor checks it")
 	}
 	if more := len(own) - 1; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))

@@ -51,7 +51,7 @@ export function doing(s, now) {
 function silence(s, now) {
   if (!s.updated_at || s.children?.working || s.children?.waiting) return ''
   const silent = now() - Date.parse(s.updated_at)
-  return silent < silentAfter ? '' : `silent for ${span(silent)}: is its agent logged in?`
+  return silent < silentAfter ? '' : `silent for ${span(silent)}: holon doctor checks its agent`
 }
 
 // reasonOf is why a turn was interrupted, '' if that says no more than that it was.

@@ -145,7 +145,7 @@ func now(m *Model, t *Thread, now time.Time) string {
 		return fmt.Sprintf("closes in %s: u keeps it", screen.Span(at.Sub(now)+time.Second-1))
 	}
 	if s := &t.Summary; turns.Silent(turns.SummaryStatus(s.Status), s.Text, s.Children.Working+s.Children.Waiting, s.UpdatedAt, now) {
-		return t.paused("silent for " + screen.Span(now.Sub(s.UpdatedAt)) + ": holon doctor checks its login")
+		return t.paused("silent for " + screen.Span(now.Sub(s.UpdatedAt)) + ": holon doctor checks its agent")
 	}
 	return t.now()
 }

@@ -474,7 +474,7 @@ func TestTheListShowsTheWordsOfTheServer(t *testing.T) {
 func TestAnAgentThatSaysNothingIsSuspected(t *testing.T) {
 	silent := Summary{Status: statusWorking, UpdatedAt: noon}
 	for want, s := range map[string]Summary{
-		"silent for 45 s: holon doctor checks its login": silent,
+		"silent for 45 s: holon doctor checks its agent": silent,
 		"go test": {Status: statusWorking, Text: "go test", UpdatedAt: noon},
 		"":        {Status: statusWorking, UpdatedAt: noon, Children: Children{Working: 1}},
 	} {
