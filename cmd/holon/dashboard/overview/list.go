@@ -119,17 +119,22 @@ func (l *list) arrange() {
 	l.find()
 }
 
-// inOrder is the order of rows: what waits and what works the oldest first, what
-// is done the newest first.
+// inOrder is the order of rows: what waits and what works the oldest first, what is done the
+// newest first, but before that what has failed: it would be far below.
 func inOrder(a, b *Thread) int {
 	if c := cmp.Compare(a.group(), b.group()); c != 0 {
 		return c
 	}
-	c := a.since().Compare(b.since())
+	c, first := a.since().Compare(b.since()), 0
 	if a.group() >= done {
 		c = -c
 	}
-	return cmp.Or(c, strings.Compare(a.ID, b.ID))
+	if fails := a.Summary.Status == statusFailed; fails != (b.Summary.Status == statusFailed) {
+		if first = 1; fails {
+			first = -1
+		}
+	}
+	return cmp.Or(first, c, strings.Compare(a.ID, b.ID))
 }
 
 // matches reports whether a thread is listed.

@@ -232,7 +232,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 
 func TestClosingCanBeUndone(t *testing.T) {
 	m := loaded(five()...)
-	press(m, noon, "G", "x")
+	press(m, noon, "G", "k", "x") // the failed one is above what is done
 	if got := press(m, noon.Add(4*time.Second), "u", "x"); len(got) != 2 {
 		t.Fatalf("u and x say %v", got)
 	}
@@ -292,7 +292,7 @@ func TestFormStartsAThreadAndKeepsTheTextOnError(t *testing.T) {
 
 func TestFilterAndSelectionFollowTheThread(t *testing.T) {
 	m := loaded(five()...)
-	press(m, noon, "down", "down") // the failed one is second of what is done
+	press(m, noon, "down", "down", "down") // behind the failed one
 	selected := m.Selected()
 	press(m, noon, "/", "d", "o", "c", "s")
 	if got := text(m, noon, 100, 24); strings.Contains(got, "Write the migration") || !strings.Contains(got, "Spell-check") {

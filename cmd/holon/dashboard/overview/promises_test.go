@@ -40,7 +40,7 @@ func TestEachGroupHasItsOrder(t *testing.T) {
 	)
 	want := []string{
 		"asks since 3", "asks since 2", "in review since 1", "works since 3", "works since 2", "works since 1",
-		"ended before 1", "failed before 2", "ended before 3",
+		"failed before 2", "ended before 1", "ended before 3",
 	}
 	if got := titles(m); !reflect.DeepEqual(got, want) {
 		t.Errorf("the order is %q, want %q", got, want)
