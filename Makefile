@@ -48,22 +48,25 @@ dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA
 # run at once than there are processors.
 AT_ONCE ?= 3
 
+# What takes longest begins first: else it runs alone at the end, on one processor.
+LONG := ./engine ./cmd/holon
+
 .PHONY: setup
 setup: ## Install what the tests need (as root on Debian; elsewhere it lists what is missing)
 	@./.ci/setup
 
 .PHONY: test
 test: setup ## Run all tests, the short crash, power-cut and full-disk runs among them
-	./.ci/in-memory $(GO) test -p $(AT_ONCE) $(TESTFLAGS) ./...
+	./.ci/in-memory $(GO) test -p $(AT_ONCE) $(TESTFLAGS) $(LONG) ./console/browsertest ./faults ./...
 	@./.ci/setup # last, so that what was not tested is seen
 
-# The packages of the second list have no goroutines, nor has what they import. SQLite is
+# The packages of the second and third list have no goroutines, nor has what they import. SQLite is
 # compiled once more for the detector, which does not look into it: with -O1 in half of the time.
 .PHONY: race
 race: ## Run the tests of what has goroutines with the race detector
-	CGO_CFLAGS='-O1 -g0' ./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
+	CGO_CFLAGS='-O1 -g0' ./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short $(TESTFLAGS) $(LONG) $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
 		grep -vE '/(backoff|cursors|events|inbox|inbox/schedule|items|ledger|limits|lines|mend|nearest|question|sanitize|strict|threads|turns)$$' | \
-		grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|dashboard/markdown|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
+		grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|dashboard/markdown|acp/mapping|notify/fold|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
 
 .PHONY: check
 check: fmt vet lint generated race fuzz-short ## What CI runs beside the tests (which run the conformance suite, too)
