@@ -5,6 +5,26 @@ import (
 	"testing"
 )
 
+// The form proposes the directories of threads that the page has not read, too.
+func TestDirectoriesOfOldThreadsAreProposed(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		s := serve(t, "")
+		for i, name := range []string{"before", "now"} {
+			if err := os.Mkdir(s.path(name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for range 1 + i*250 { // the page reads 200 of those that do nothing
+				s.call("thread/start", object{"agent": "echo", "cwd": s.path(name)})
+			}
+		}
+		p := open(t, s, f, "#/")
+		p.press("button", "New thread")
+		for _, name := range []string{"now", "before"} {
+			p.until("[...document.querySelectorAll('#directories option')].some(o => o.value === " + quote(s.path(name)) + ")")
+		}
+	}, phoneDark)
+}
+
 // A thread is started in a directory that the server does not have: the form says so at the
 // field, nothing was started, and the directory that is there is proposed the next time.
 func TestAMissingDirectoryIsSaidAtItsField(t *testing.T) {

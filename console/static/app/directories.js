@@ -1,9 +1,11 @@
 // The directories in which threads were started, for the form of a new one.
-import { server } from './session.js'
-import { threads } from './threads.js'
+import { signal } from './html.js'
+import { call, server } from './session.js'
+import { full, more, threads } from './threads.js'
 
 const most = 20 // that this browser remembers
 const mostOffered = 50
+const mostRead = 1000 // threads
 const key = () => `holon.directories.${server.value?.log_id || ''}`
 
 function remembered() {
@@ -22,6 +24,22 @@ export function remember(directory) {
   } catch { /* the storage is full or forbidden */ }
 }
 
+const of = all => all.map(t => t.summary?.cwd).filter(Boolean)
+
+// older are the directories of threads that the page may not have; null if they were not read.
+const older = signal(null)
+
+// readOlder reads them once, for a form that is opened, if the page has not all threads.
+export async function readOlder() {
+  if (older.value || !more.value && !full.value) return
+  older.value = []
+  try {
+    older.value = [...new Set(of((await call('thread/list', { view: 'summary', order: 'desc', limit: mostRead })).threads))]
+  } catch {
+    older.value = null // the next form asks again; until then fewer are proposed
+  }
+}
+
 // known are the directories that were used before: those of this browser, the newest first, then
-// those of the threads that the page has.
-export const known = () => [...new Set([...remembered(), ...[...threads.value.values()].map(t => t.summary?.cwd).filter(Boolean)])].slice(0, mostOffered)
+// those of the threads that the page has, and of older ones.
+export const known = () => [...new Set([...remembered(), ...of([...threads.value.values()]), ...older.value || []])].slice(0, mostOffered)

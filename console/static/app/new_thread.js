@@ -1,11 +1,12 @@
 // The form that starts a thread: the task, the agent and the directory.
-import { html, signal, useRef, useState } from './html.js'
+import { html, signal, useEffect, useRef, useState } from './html.js'
 import { change, may, limited } from './session.js'
 import { agents, readAgents } from './agents.js'
-import { known, remember } from './directories.js'
+import { known, readOlder, remember } from './directories.js'
 import { draft, wordsOf } from './drafts.js'
 import { useOnce } from './parts.js'
 import { go } from './router.js'
+import { full, more } from './threads.js'
 import { clean, words } from './text.js'
 
 const opened = signal(false)
@@ -25,6 +26,7 @@ function Form() {
   const [made, setMade] = useState({}) // the thread, if only its first turn is missing
   const [error, setError] = useState(null)
   if (!agents.value) readAgents()
+  useEffect(() => { readOlder() }, [more.value, full.value])
   const choices = (agents.value || []).filter(a => a.kind !== 'mailbox')
   const chosen = choices.find((a, i) => agent ? a.name === agent : i === 0)
   const place = useRef(null)
