@@ -144,14 +144,18 @@ func TestALetterThatIsNoCommandSaysWhereOneWrites(t *testing.T) {
 
 // The letters of a word that is typed where they are keys answer no question.
 func TestTypedWordsAnswerNothing(t *testing.T) {
+	asked := func() *page {
+		p := newPage(t, 80, 24).open()
+		p.started("t1")
+		p.keys("<esc>")
+		p.item("q1", "t1", "pending", permission("Read a file", nil))
+		p.later(time.Minute)
+		p.did()
+		return p
+	}
 	for _, word := range []string{"say no", "may", "please allow it: yes", "maybe y1", "okay yes"} {
 		for _, pause := range []time.Duration{0, 300 * time.Millisecond, deadFor - 1} {
-			p := newPage(t, 80, 24).open()
-			p.started("t1")
-			p.keys("<esc>")
-			p.item("q1", "t1", "pending", permission("Read a file", nil))
-			p.later(time.Minute)
-			p.did()
+			p := asked()
 			for _, letter := range strings.Split(word, "") {
 				p.now = p.now.Add(pause)
 				p.keys(strings.ReplaceAll(letter, " ", "<space>"))
@@ -163,12 +167,7 @@ func TestTypedWordsAnswerNothing(t *testing.T) {
 			}
 		}
 	}
-	p := newPage(t, 80, 24).open()
-	p.started("t1")
-	p.keys("<esc>")
-	p.item("q1", "t1", "pending", permission("Read a file", nil))
-	p.later(time.Minute)
-	p.did()
+	p := asked()
 	p.keys("a", "y") // who means it need not wait
 	p.wants(screen.Respond{Item: "q1", Option: "once"})
 }
