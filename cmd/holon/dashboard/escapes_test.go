@@ -70,7 +70,9 @@ var output = regexp.MustCompile(`\x1b\[[\d;]*[ABCDGHdfJKLMPSTX@` + "`" + `bmr]|\
 // overview, and not on a thread's page.
 func TestTextWithEveryEscapeSequenceIsText(t *testing.T) {
 	d := newDesk(t, scripted())
-	d.large = terminaltest.Start(t, 200, 60, d.env("data"), d.holon)
+	// Where a terminal has tabs, the library moves its cursor with them now and then. On one
+	// without (tab3; raw mode expands none either), a tab can only come from a text.
+	d.large = terminaltest.Start(t, 200, 60, d.env("data"), "sh", "-c", `stty tab3 && exec "$0"`, d.holon)
 	d.large.AwaitText("nothing needs you")
 	recorded := d.large.Record()
 	one, all := "one "+controls()+strs(), "all "+controls()+csis()+strs()
