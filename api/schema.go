@@ -58,6 +58,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.By]():              openEnum(turns.ByClient, turns.ByOwner, turns.ByServer),
 	reflect.TypeFor[notify.ID]():             {Type: "string"},
 	reflect.TypeFor[inbox.Wake]():            openEnum(inbox.WakeIdle, inbox.WakeNone),
+	reflect.TypeFor[inbox.WakeWhen]():        openEnum(inbox.WhenSettled, inbox.WhenEach),
 	reflect.TypeFor[inbox.AckBy]():           openEnum(inbox.AckTurnEnd, inbox.AckExplicit),
 	reflect.TypeFor[inbox.Flush]():           openEnum(inbox.FlushNormal, inbox.FlushImmediate),
 	reflect.TypeFor[inbox.Breaks]():          openEnum(inbox.BreaksNone, inbox.BreaksBefore, inbox.BreaksAfter),

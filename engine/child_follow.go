@@ -42,6 +42,9 @@ func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
 	k.a.e.awaits.changed(t.TurnID)
 	if t.IsChild() {
 		k.a.e.family.look(t.Parent.ThreadID)
+		if t.InReview() { // the ends of its siblings need not wait for it
+			_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
+		}
 	}
 	if owns {
 		k.a.e.family.look(k.a.id)

@@ -21,17 +21,25 @@ type children struct {
 	untold   []inbox.End // ends to tell the agent, if holding has any
 	holding  []string    // the turns among untold that keep the turn from completing
 	gone     []*inbox.Entry
-	enough   bool // no further prompt tells ends: a client's turn is queued, or there were MaxPrompts
+	parents  map[string]bool // the turns for which those among untold have worked
+	enough   bool            // no further prompt tells ends: a client's turn is queued, or there were MaxPrompts
 }
 
-// toTell are the entries of the untold ends, and the condition under which they may be
-// told.
-func (c *children) toTell() ([]*inbox.Entry, turns.EndsLive) {
-	entries, live := make([]*inbox.Entry, len(c.untold)), turns.EndsLive{}
+// toTell are the untold ends.
+func (c *children) toTell() toldEnds {
+	t := toldEnds{entries: make([]*inbox.Entry, len(c.untold)), live: turns.EndsLive{}, parents: c.parents}
 	for i, e := range c.untold {
-		entries[i], live[e.TurnID] = e.Entry, e.Seq
+		t.entries[i], t.live[e.TurnID] = e.Entry, e.Seq
 	}
-	return entries, live
+	return t
+}
+
+// toldEnds are entries that a prompt tells. live are the ends among them: if one of them is
+// superseded, the unit is refused. parents are the turns for which these have worked.
+type toldEnds struct {
+	entries []*inbox.Entry
+	live    turns.EndsLive
+	parents map[string]bool
 }
 
 // prompts is how many prompts of the attempt have started.
@@ -113,6 +121,12 @@ func (w *childWriter) sortEnds(r ledger.Reader, ends []inbox.End, c *children, a
 			}
 		default:
 			c.untold = append(c.untold, e)
+			if id := t.Parent.TurnID; id != "" {
+				if c.parents == nil {
+					c.parents = map[string]bool{}
+				}
+				c.parents[id] = true
+			}
 			if holds {
 				c.holding = append(c.holding, e.TurnID)
 			}
@@ -225,7 +239,7 @@ func (w *childWriter) goOn() error {
 		return err
 	}
 	if len(messages) > 0 && !w.d.next().clientWaits() && !act.turn.HadItsPrompts() {
-		return w.tellInTurn(messages, nil)
+		return w.tellInTurn(toldEnds{entries: messages})
 	}
 	c, err := w.children()
 	if err != nil {
@@ -252,9 +266,9 @@ func sameIDs(a, b []string) bool {
 }
 
 // tellInTurn starts the next prompt of the active turn, which tells entries.
-func (w *childWriter) tellInTurn(entries []*inbox.Entry, live turns.EndsLive) error {
+func (w *childWriter) tellInTurn(t toldEnds) error {
 	w.d.turn.resume()
-	msgs, err := w.tell(entries, live)
+	msgs, err := w.tell(t)
 	if err == nil {
 		w.d.addEffect(startPrompt{msgs})
 	}
@@ -262,25 +276,45 @@ func (w *childWriter) tellInTurn(entries []*inbox.Entry, live turns.EndsLive) er
 }
 
 // tell adds a user message with entries to the active turn, and marks them in the inbox as
-// told. live are the ends among the entries: if one of them is superseded, the unit is
-// refused.
-func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items.UserMessage, error) {
-	raws, err := w.d.rules.payloads(entries)
+// told.
+func (w *childWriter) tell(t toldEnds) ([]items.UserMessage, error) {
+	raws, err := w.d.rules.payloads(t.entries)
+	if err != nil {
+		return nil, err
+	}
+	unended, err := w.unended(t.parents)
 	if err != nil {
 		return nil, err
 	}
 	act := w.d.active()
-	msg, told := inbox.WakeMessage(entries, raws)
+	msg, told := inbox.WakeMessage(t.entries, raws, unended)
 	msgs := []items.UserMessage{msg}
 	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
-	if len(live) > 0 {
-		w.d.fence(live)
+	if len(t.live) > 0 {
+		w.d.fence(t.live)
 	}
 	return msgs, w.d.inbox.inSnapshot(func(b *inbox.Book) error {
 		b.Tell(told, act.turn.TurnID)
 		act.spoke = false
 		return b.Err()
 	})
+}
+
+// unended lists the child turns that are at work for these turns, but for those in review.
+func (w *childWriter) unended(parents map[string]bool) (list []turns.Result, err error) {
+	if len(parents) == 0 {
+		return nil, nil
+	}
+	err = w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
+		all, err := turns.UnendedOf(r, w.d.change.threadID)
+		for _, t := range all {
+			if parents[t.Parent.TurnID] && !t.State.Ended() { // not one whose end is on its way
+				list = append(list, turns.ResultOf(t, items.Said{}, w.d.change.now))
+			}
+		}
+		return err
+	})
+	return list, err
 }
 
 // resume says that the active turn, which has waited for child turns, has its next
@@ -337,31 +371,96 @@ func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 // maxEarlier is how many child turns of earlier attempts an agent is told about.
 const maxEarlier = 200
 
-// tellEarlierChildren tells the agent, whose attempt begins, the states of the child turns of
-// earlier attempts.
-func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
+// tellEarlierChildren tells the agent, whose attempt begins with this input, the states of the
+// child turns of earlier attempts. It is told the ends of which the message has all: those that
+// it was not told before, and those that a message to an earlier attempt has told, which this one
+// does not get. What has no room, is on its way to the inbox or in an answer is told later.
+func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.UserMessage, error) {
 	act := w.d.active()
 	if act.turn.Attempt < 2 {
 		return nil, nil
 	}
 	var list []*turns.Turn
 	more := 0
-	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
-		list, more, err = earlierChildren(r, act.turn)
-		return err
+	var earlier []inbox.Earlier
+	var untold map[string]inbox.End
+	err := w.d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
+		r := inbox.ReaderOf(b)
+		if list, more, err = earlierChildren(r, act.turn); err != nil || len(list) == 0 {
+			return err
+		}
+		if untold, err = untoldEnds(b, act.turn.TurnID, input); err != nil {
+			return err
+		}
+		earlier = make([]inbox.Earlier, len(list))
+		for i, t := range list {
+			taken, err := r.Get(turns.TakenOf, t.TurnID)
+			if err != nil {
+				return err
+			}
+			end, owed := untold[t.TurnID]
+			earlier[i].Untold = owed && end.Seq == t.AcceptedSeq
+			earlier[i].Later = t.State.Ended() && !t.InReview() && (taken.Int(1) != t.AcceptedSeq ||
+				earlier[i].Untold && w.d.rules.awaits.reserves(w.d.change.threadID, t.TurnID))
+		}
+		return nil
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	results := make([]turns.Result, len(list))
 	for i, t := range list {
-		if results[i], err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
+		if earlier[i].Result, err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
 			return nil, err
 		}
 	}
-	msgs := []items.UserMessage{inbox.ChildrenMessage(results, more)}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
-	return msgs, nil
+	msg, whole := inbox.ChildrenMessage(earlier, more)
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, []items.UserMessage{msg}, items.StatusCompleted, "")
+	var told, left []*inbox.Entry
+	live := turns.EndsLive{}
+	for i, t := range list {
+		end := untold[t.TurnID]
+		switch {
+		case !earlier[i].Untold:
+		case whole[i]:
+			told, live[t.TurnID] = append(told, end.Entry), end.Seq
+		default:
+			left = append(left, end.Entry)
+		}
+	}
+	if len(live) > 0 {
+		w.d.fence(live)
+	}
+	b := w.d.inbox.book()
+	b.TellAgain(left, act.turn.TurnID)
+	b.TellFirst(told, act.turn.TurnID)
+	return []items.UserMessage{msg}, b.Err()
+}
+
+// untoldEnds are the ends that a new attempt of a turn has not been told, by child turn: those
+// that are fresh, and those that only a list for an earlier attempt has told. What is told by a
+// message of its input is in that.
+func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (map[string]inbox.End, error) {
+	ends, err := inbox.FreshEnds(b)
+	if err != nil {
+		return nil, err
+	}
+	told, err := inbox.ToldEnds(b, turnID)
+	if err != nil {
+		return nil, err
+	}
+	inInput := map[string]bool{}
+	for i := range input {
+		for _, e := range input[i].Entries {
+			inInput[e.EntryID] = true
+		}
+	}
+	out := make(map[string]inbox.End, len(ends))
+	for _, e := range append(ends, told...) {
+		if !inInput[string(e.Entry.EntryID)] {
+			out[e.TurnID] = e
+		}
+	}
+	return out, nil
 }
 
 // earlierChildren reads the child turns of a turn: those that have not ended, then the

@@ -8,14 +8,15 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // wakeRetry is the retry policy of wakes: no client waits for a wake and could retry it.
 var wakeRetry = turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5}
 
-// judgeWake judges whether the thread's new entries wake it. The time at which a
-// bound ends is kept in wakeAt.
+// judgeWake judges from what the actor knows whether the thread's new entries may wake it. The
+// time at which a bound ends is kept in wakeAt.
 func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	s := k.a.state
 	k.wakeAt = time.Time{}
@@ -27,11 +28,29 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	return v
 }
 
+// judgeEnds judges from rows whether they do now: ends of child turns may wait for each other.
+// The time at which they wait no longer is kept in wakeAt.
+func (k *inboxKeeper) judgeEnds() (v inbox.WakeVerdict, err error) {
+	settings, awaits := settingsOf(k.a.state, k.a.agent()), k.a.e.rules.awaits
+	err = k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
+		v, err = inbox.EndsWait(r, k.a.id, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
+		return err
+	})
+	k.wakeAt = v.At
+	return v, err
+}
+
 // startWake starts a turn for everything that is new in the inbox, if it may. The turn is
 // never queued: without a slot the thread waits for one, and judges everything again when
 // it gets it.
 func (k *inboxKeeper) startWake() {
 	v := k.judgeWake()
+	if v.OK {
+		var err error
+		if v, err = k.judgeEnds(); err != nil {
+			k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
+		}
+	}
 	if v.Stall != "" {
 		k.a.e.gate.decline(k.a.id)
 		d := k.a.decide()
@@ -75,21 +94,25 @@ func (d *decision) wake() (started bool, err error) {
 	if d.rules.draining() {
 		return false, turns.ErrDraining
 	}
-	var fresh, told []*inbox.Entry
-	var ends map[*inbox.Entry]inbox.End
+	var fresh toldEnds
 	if err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
-		fresh, ends, err = d.child.freshEntries(b)
+		fresh, err = d.child.freshEntries(b)
 		return err
-	}); err != nil || len(fresh) == 0 {
+	}); err != nil || len(fresh.entries) == 0 {
 		return false, err
 	}
-	raws, err := d.rules.payloads(fresh)
+	raws, err := d.rules.payloads(fresh.entries)
 	if err != nil {
 		return false, err
 	}
+	unended, err := d.child.unended(fresh.parents)
+	if err != nil {
+		return false, err
+	}
+	var told []*inbox.Entry
 	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 		var msg items.UserMessage
-		msg, told = inbox.WakeMessage(fresh, raws)
+		msg, told = inbox.WakeMessage(fresh.entries, raws, unended)
 		chain := inbox.Chain(b, told)
 		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
 			if told = nil; v.Stall != "" {
@@ -105,14 +128,8 @@ func (d *decision) wake() (started bool, err error) {
 		})
 		d.items.addInput(turnID, 1, msgs, items.StatusCompleted, "")
 		b.Tell(told, turnID)
-		live := turns.EndsLive{}
-		for _, e := range told {
-			if end, ok := ends[e]; ok {
-				live[end.TurnID] = end.Seq
-			}
-		}
-		if len(live) > 0 {
-			d.fence(live)
+		if len(fresh.live) > 0 {
+			d.fence(fresh.live)
 		}
 		b.Stats().Woken++
 		d.turn.addPrompt(msgs)
@@ -121,10 +138,9 @@ func (d *decision) wake() (started bool, err error) {
 	return len(told) > 0, err
 }
 
-// freshEntries lists the fresh entries that a wake can tell, and which of them show ends of
-// child turns. It withdraws superseded ends, and leaves out those that an answer under way
-// tells.
-func (w *childWriter) freshEntries(b *inbox.Book) ([]*inbox.Entry, map[*inbox.Entry]inbox.End, error) {
+// freshEntries lists the fresh entries that a wake can tell. It withdraws superseded ends, and
+// leaves out those that an answer under way tells.
+func (w *childWriter) freshEntries(b *inbox.Book) (t toldEnds, err error) {
 	var reserved func(e *inbox.Entry) bool
 	if w.d.rules.awaits.any() {
 		reserved = func(e *inbox.Entry) bool {
@@ -134,28 +150,24 @@ func (w *childWriter) freshEntries(b *inbox.Book) ([]*inbox.Entry, map[*inbox.En
 	}
 	list, err := b.Fresh(reserved)
 	if err != nil {
-		return nil, nil, err
+		return t, err
 	}
 	ends, err := inbox.EndsAmong(b, list)
 	if err != nil || len(ends) == 0 {
-		return list, nil, err
+		return toldEnds{entries: list}, err
 	}
 	var c children
 	if err := w.sortEnds(inbox.ReaderOf(b), ends, &c, func(*turns.Turn) (mine, holds bool) { return true, false }); err != nil {
-		return nil, nil, err
+		return t, err
 	}
 	for _, e := range c.gone {
 		inbox.Withdraw(b, e)
 	}
-	byEntry := make(map[*inbox.Entry]inbox.End, len(c.untold))
-	for _, e := range c.untold {
-		byEntry[e.Entry] = e
-	}
-	list = slices.DeleteFunc(list, func(e *inbox.Entry) bool {
-		_, is := byEntry[e]
-		return e.Source == inbox.SourceTurns && !is
+	t = c.toTell()
+	t.entries = slices.DeleteFunc(list, func(e *inbox.Entry) bool {
+		return e.Source == inbox.SourceTurns && !slices.ContainsFunc(c.untold, func(end inbox.End) bool { return end.Entry == e })
 	})
-	return list, byEntry, b.Err()
+	return t, b.Err()
 }
 
 // payloads reads the events of the items of which an agent is told more than a summary:

@@ -74,7 +74,7 @@ func (d *decision) addAttempt() error {
 		act.open.remove(o.row.ItemID)
 	}
 	act.steers, act.retryAt = nil, time.Time{}
-	earlier, err := d.child.tellEarlierChildren()
+	earlier, err := d.child.tellEarlierChildren(messages(input))
 	if err != nil {
 		return err
 	}

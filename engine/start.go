@@ -208,7 +208,7 @@ func (d *decision) addQueued() error {
 	d.change.selectTries(q.tries.clone())
 	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, request{})
 	d.items.completeInput(q.input)
-	earlier, err := d.child.tellEarlierChildren()
+	earlier, err := d.child.tellEarlierChildren(messages(q.input))
 	if err != nil {
 		return err
 	}

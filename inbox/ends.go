@@ -105,6 +105,9 @@ func FreshEnds(b *Book) ([]End, error) {
 	return EndsAmong(b, list)
 }
 
+// ToldEnds lists the ends that a turn was told and that are not acknowledged.
+func ToldEnds(b *Book, turnID string) ([]End, error) { return EndsAmong(b, b.rows.toldBy(turnID)) }
+
 // EndsAmong returns those of the entries that show ends of child turns.
 func EndsAmong(b *Book, entries []*Entry) (list []End, err error) {
 	for _, e := range entries {

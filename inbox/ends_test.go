@@ -43,7 +43,7 @@ func TestTheVerdictIsPartOfWhatIsToldOfAnEnd(t *testing.T) {
 		},
 	} {
 		c.r.TurnID, c.r.ThreadID = "turn_1", "b"
-		if got, want := endLine(&Entry{EntryID: "ent_1"}, &c.r), "- ent_1: the turn turn_1 in thread b "+c.line+"\n"; got != want {
+		if got, want := endLine("ent_1", &c.r), "- ent_1: the turn turn_1 in thread b "+c.line+"\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if got := endSummary(&c.r); got != c.summary {

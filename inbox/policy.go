@@ -2,7 +2,9 @@ package inbox
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/turns"
@@ -19,6 +21,9 @@ type Policy struct {
 	MaxDigestAgeMs *int64 `json:"max_digest_age_ms,omitzero"` // 86,400,000: how long a digest takes items
 	Wake           Wake   `json:"wake,omitzero"`              // idle for agents of kind acp, else none
 	Ack            AckBy  `json:"ack,omitzero"`               // turn_end
+
+	WakeWhen      WakeWhen `json:"wake_when,omitzero"`        // settled: of the ends of background child turns
+	WakeMaxWaitMs *int64   `json:"wake_max_wait_ms,omitzero"` // 1,800,000: how long an end waits for its siblings at most; 0 = without a bound
 }
 
 // Wake says whether new entries start a turn.
@@ -28,6 +33,16 @@ type Wake string
 const (
 	WakeIdle Wake = "idle" // when no turn of the thread is active or queued
 	WakeNone Wake = "none"
+)
+
+// WakeWhen says when the ends of background child turns wake their owner, if nothing else
+// does.
+type WakeWhen string
+
+// The values of WakeWhen.
+const (
+	WhenSettled WakeWhen = "settled" // once all background child turns of the same turn have ended
+	WhenEach    WakeWhen = "each"    // at every end
 )
 
 // AckBy says what acknowledges the entries that an agent was told.
@@ -48,6 +63,8 @@ type Settings struct {
 	MaxDigestAge time.Duration
 	Wake         Wake
 	Ack          AckBy
+	WakeWhen     WakeWhen
+	WakeMaxWait  time.Duration // 0 = without a bound
 }
 
 // The bounds of a policy: times in milliseconds.
@@ -58,7 +75,13 @@ const (
 )
 
 // PolicyMembers are the names of a policy's members, as Configure.Reset has them.
-var PolicyMembers = []string{"enabled", "window_ms", "max_delay_ms", "max_items", "max_digest_age_ms", "wake", "ack"}
+var PolicyMembers = func() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Policy]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
 
 // Settings returns the policy in force. wake is the default of its member.
 func (p Policy) Settings(wake Wake) Settings {
@@ -69,9 +92,9 @@ func (p Policy) Settings(wake Wake) Settings {
 		return time.Duration(*v) * time.Millisecond
 	}
 	s := Settings{
-		Enabled: p.Enabled == nil || *p.Enabled, MaxItems: 20, Wake: wake, Ack: AckTurnEnd,
+		Enabled: p.Enabled == nil || *p.Enabled, MaxItems: 20, Wake: wake, Ack: AckTurnEnd, WakeWhen: WhenSettled,
 		Window: duration(p.WindowMs, 30*time.Second), MaxDelay: duration(p.MaxDelayMs, 2*time.Minute),
-		MaxDigestAge: duration(p.MaxDigestAgeMs, 24*time.Hour),
+		MaxDigestAge: duration(p.MaxDigestAgeMs, 24*time.Hour), WakeMaxWait: duration(p.WakeMaxWaitMs, 30*time.Minute),
 	}
 	if p.MaxItems != nil {
 		s.MaxItems = int(*p.MaxItems)
@@ -82,6 +105,9 @@ func (p Policy) Settings(wake Wake) Settings {
 	if p.Ack != "" {
 		s.Ack = p.Ack
 	}
+	if p.WakeWhen != "" {
+		s.WakeWhen = p.WakeWhen
+	}
 	return s
 }
 
@@ -91,7 +117,7 @@ func (s Settings) Policy() Policy {
 	n := int64(s.MaxItems)
 	return Policy{
 		Enabled: &s.Enabled, WindowMs: ms(s.Window), MaxDelayMs: ms(s.MaxDelay), MaxItems: &n,
-		MaxDigestAgeMs: ms(s.MaxDigestAge), Wake: s.Wake, Ack: s.Ack,
+		MaxDigestAgeMs: ms(s.MaxDigestAge), Wake: s.Wake, Ack: s.Ack, WakeWhen: s.WakeWhen, WakeMaxWaitMs: ms(s.WakeMaxWait),
 	}
 }
 
@@ -101,15 +127,20 @@ func (p Policy) Check() error {
 		name        string
 		value       *int64
 		least, most int64
+		orZero      string // what 0 means; "" = it is not allowed
 	}{
-		{"window_ms", p.WindowMs, minTime, maxTime},
-		{"max_delay_ms", p.MaxDelayMs, minTime, maxTime},
-		{"max_items", p.MaxItems, 1, maxMaxItems},
-		{"max_digest_age_ms", p.MaxDigestAgeMs, minTime, maxTime},
+		{"window_ms", p.WindowMs, minTime, maxTime, ""},
+		{"max_delay_ms", p.MaxDelayMs, minTime, maxTime, ""},
+		{"max_items", p.MaxItems, 1, maxMaxItems, ""},
+		{"max_digest_age_ms", p.MaxDigestAgeMs, minTime, maxTime, ""},
+		{"wake_max_wait_ms", p.WakeMaxWaitMs, minTime, maxTime, ", or 0 for no bound"},
 	} {
-		if v.value != nil && (*v.value < v.least || *v.value > v.most) {
-			return turns.Invalid("policy."+v.name, turns.ReasonRange, "must be between %d and %d", v.least, v.most)
+		if v.value != nil && (*v.value < v.least || *v.value > v.most) && (*v.value != 0 || v.orZero == "") {
+			return turns.Invalid("policy."+v.name, turns.ReasonRange, "must be between %d and %d%s", v.least, v.most, v.orZero)
 		}
+	}
+	if err := turns.OneOf("policy.wake_when", turns.ReasonUnknown, p.WakeWhen, WhenSettled, WhenEach); err != nil {
+		return err
 	}
 	if err := turns.OneOf("policy.wake", turns.ReasonUnknown, p.Wake, WakeIdle, WakeNone); err != nil {
 		return err
@@ -130,47 +161,17 @@ func checkReset(names []string) error {
 // with returns the policy after the members in reset got their default and those
 // that are set in over were replaced.
 func (p Policy) with(over Policy, reset []string) Policy {
-	for _, name := range reset {
-		switch name {
-		case "enabled":
-			p.Enabled = nil
-		case "window_ms":
-			p.WindowMs = nil
-		case "max_delay_ms":
-			p.MaxDelayMs = nil
-		case "max_items":
-			p.MaxItems = nil
-		case "max_digest_age_ms":
-			p.MaxDigestAgeMs = nil
-		case "wake":
-			p.Wake = ""
-		case "ack":
-			p.Ack = ""
+	to, from := reflect.ValueOf(&p).Elem(), reflect.ValueOf(over)
+	for i, name := range PolicyMembers {
+		switch {
+		case !from.Field(i).IsZero():
+			to.Field(i).Set(from.Field(i))
+		case slices.Contains(reset, name):
+			to.Field(i).SetZero()
 		}
-	}
-	for _, m := range []struct{ to, from **int64 }{
-		{&p.WindowMs, &over.WindowMs}, {&p.MaxDelayMs, &over.MaxDelayMs}, {&p.MaxItems, &over.MaxItems}, {&p.MaxDigestAgeMs, &over.MaxDigestAgeMs},
-	} {
-		if *m.from != nil {
-			*m.to = *m.from
-		}
-	}
-	if over.Enabled != nil {
-		p.Enabled = over.Enabled
-	}
-	if over.Wake != "" {
-		p.Wake = over.Wake
-	}
-	if over.Ack != "" {
-		p.Ack = over.Ack
 	}
 	return p
 }
 
 // equal reports whether two policies set the same members to the same values.
-func (p Policy) equal(o Policy) bool {
-	same := func(a, b *int64) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	return (p.Enabled == nil) == (o.Enabled == nil) && (p.Enabled == nil || *p.Enabled == *o.Enabled) &&
-		same(p.WindowMs, o.WindowMs) && same(p.MaxDelayMs, o.MaxDelayMs) && same(p.MaxItems, o.MaxItems) &&
-		same(p.MaxDigestAgeMs, o.MaxDigestAgeMs) && p.Wake == o.Wake && p.Ack == o.Ack
-}
+func (p Policy) equal(o Policy) bool { return reflect.DeepEqual(p, o) }

@@ -15,13 +15,15 @@ func TestPolicyBounds(t *testing.T) {
 		name        string
 		set         func(*Policy, *int64)
 		least, most int64
+		zero        bool // 0 is allowed
 	}{
-		{"window_ms", func(p *Policy, n *int64) { p.WindowMs = n }, 100, month},
-		{"max_delay_ms", func(p *Policy, n *int64) { p.MaxDelayMs = n }, 100, month},
-		{"max_items", func(p *Policy, n *int64) { p.MaxItems = n }, 1, 10_000},
-		{"max_digest_age_ms", func(p *Policy, n *int64) { p.MaxDigestAgeMs = n }, 100, month},
+		{"window_ms", func(p *Policy, n *int64) { p.WindowMs = n }, 100, month, false},
+		{"max_delay_ms", func(p *Policy, n *int64) { p.MaxDelayMs = n }, 100, month, false},
+		{"max_items", func(p *Policy, n *int64) { p.MaxItems = n }, 1, 10_000, false},
+		{"max_digest_age_ms", func(p *Policy, n *int64) { p.MaxDigestAgeMs = n }, 100, month, false},
+		{"wake_max_wait_ms", func(p *Policy, n *int64) { p.WakeMaxWaitMs = n }, 100, month, true},
 	} {
-		for n, good := range map[int64]bool{m.least: true, m.most: true, m.least - 1: false, m.most + 1: false, 0: false, -1: false, -1 << 63: false, 1<<63 - 1: false} {
+		for n, good := range map[int64]bool{m.least: true, m.most: true, m.least - 1: false, m.most + 1: false, 0: m.zero, -1: false, -1 << 63: false, 1<<63 - 1: false} {
 			var p Policy
 			m.set(&p, &n)
 			field, reason := "policy."+m.name, "out_of_range"
@@ -33,6 +35,7 @@ func TestPolicyBounds(t *testing.T) {
 	}
 	wantInvalid(t, "empty", Policy{}.Check(), "", "")
 	wantInvalid(t, "wake", Policy{Wake: "always"}.Check(), "policy.wake", "unknown")
+	wantInvalid(t, "wake_when", Policy{WakeWhen: "never"}.Check(), "policy.wake_when", "unknown")
 	wantInvalid(t, "ack", Policy{Ack: "never"}.Check(), "policy.ack", "unknown")
 	wantInvalid(t, "reset", (&Configure{Reset: []string{"wake", "sleep"}}).Check(), "reset[1]", "unknown")
 	wantInvalid(t, "reset of all", (&Configure{Reset: PolicyMembers}).Check(), "", "")
@@ -41,6 +44,7 @@ func TestPolicyBounds(t *testing.T) {
 func TestPolicyDefaults(t *testing.T) {
 	want := Settings{
 		Enabled: true, Window: 30 * time.Second, MaxDelay: 2 * time.Minute, MaxItems: 20, MaxDigestAge: 24 * time.Hour, Wake: WakeNone, Ack: AckTurnEnd,
+		WakeWhen: WhenSettled, WakeMaxWait: 30 * time.Minute,
 	}
 	if got := (Policy{}).Settings(WakeNone); got != want {
 		t.Errorf("got %+v", got)
@@ -52,7 +56,7 @@ func TestPolicyDefaults(t *testing.T) {
 
 func TestPolicyMembersAreSetAndResetAlone(t *testing.T) {
 	off, n := false, int64(700)
-	all := Policy{Enabled: &off, WindowMs: &n, MaxDelayMs: &n, MaxItems: &n, MaxDigestAgeMs: &n, Wake: WakeNone, Ack: AckExplicit}
+	all := Policy{Enabled: &off, WindowMs: &n, MaxDelayMs: &n, MaxItems: &n, MaxDigestAgeMs: &n, Wake: WakeNone, Ack: AckExplicit, WakeWhen: WhenEach, WakeMaxWaitMs: &n}
 	if got := (Policy{}).with(all, nil); !got.equal(all) {
 		t.Errorf("all set: %+v", got)
 	}

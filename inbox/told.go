@@ -45,6 +45,21 @@ func (b *Book) Tell(entries []*Entry, turnID string) {
 	b.add(notify.InboxTold, &Told{EntryIDs: idsOf(entries), TurnID: turnID})
 }
 
+// TellFirst is Tell for those of the entries that are fresh.
+func (b *Book) TellFirst(entries []*Entry, turnID string) {
+	if entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.Fresh }); len(entries) > 0 {
+		b.Tell(entries, turnID)
+	}
+}
+
+// TellAgain makes those of the entries new again that the turn was told: its next attempt does
+// not know them.
+func (b *Book) TellAgain(entries []*Entry, turnID string) {
+	if entries = slices.DeleteFunc(entries, func(e *Entry) bool { return e.Fresh }); len(entries) > 0 {
+		b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(entries), TurnID: turnID, Silent: b.rows.inbox().Silent})
+	}
+}
+
 func idsOf(entries []*Entry) []notify.ID {
 	ids := make([]notify.ID, len(entries))
 	for i, e := range entries {

@@ -32,9 +32,10 @@ func TestTheDocumentShowsWhatAnAgentReads(t *testing.T) {
 		raws[seq] = &Received{Source: SourceTurns, Payload: payload}
 		entries = append(entries, &Entry{EntryID: EntryID(seq + 1), Kind: KindItem, Source: SourceTurns, Count: 1, LastRaw: seq})
 	}
-	told, _ := wakeMessage("inbox-35feca49a79d", entries, raws)
+	unended := []turns.Result{{TurnID: "turn_03", ThreadID: "thread_03", Title: "lint", State: turns.Active}}
+	told, _ := wakeMessage("inbox-35feca49a79d", entries, raws, unended)
 	slices.Reverse(results) // the newest first
-	again := childrenMessage("work-8d1c60b2e9f4", results, 0)
+	again, _ := childrenMessage("work-8d1c60b2e9f4", earlierOf(results...), 0)
 	for _, text := range []string{told.Content[0].Text, again.Content[0].Text} {
 		if block := "```\n" + strings.TrimRight(text, "\n") + "\n```"; !strings.Contains(string(page), block) {
 			t.Errorf("docs/background.md must have this block:\n%s", block)

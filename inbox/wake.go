@@ -48,6 +48,74 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 	return WakeVerdict{OK: true}
 }
 
+// EndsWait judges whether the ends of background child turns, which alone are fresh in the inbox
+// of a thread, wait for each other: with WhenSettled an end wakes its owner once no background
+// child turn of the same turn is unended, or once the oldest of them has waited for WakeMaxWait.
+// reserved says which ends an answer under way tells: they neither wake nor wait. The verdict is
+// from rows alone, so that a restart changes nothing.
+func EndsWait(r ledger.Reader, threadID string, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
+	if s.WakeWhen != WhenSettled {
+		return WakeVerdict{OK: true}, nil
+	}
+	unended, err := turns.ParentsOfUnended(r, threadID)
+	if len(unended) == 0 || err != nil {
+		return WakeVerdict{OK: true}, err
+	}
+	var oldest time.Time // of the ends that wait
+	err = r.Scan(ledger.Range{Index: EntryNew, Prefix: []any{threadID}}, func(c ledger.Values) error {
+		e := ReadEntry(c)
+		turnID, parent, err := endOf(r, e)
+		switch {
+		case err != nil:
+			return err
+		case turnID != "" && reserved(turnID):
+			return nil
+		case !unended[parent]: // no end, or one that waits for nothing
+			v.OK = true
+			return ledger.ErrEnough
+		case oldest.IsZero() || e.PostedAt.Before(oldest):
+			oldest = e.PostedAt.Time
+		}
+		return nil
+	})
+	if v.OK || err != nil || oldest.IsZero() || s.WakeMaxWait == 0 {
+		return v, err
+	}
+	v.At = oldest.Add(s.WakeMaxWait)
+	if latest := now.Add(s.WakeMaxWait); v.At.After(latest) { // it is from before the clock was set back
+		v.At = latest
+	}
+	if !v.At.After(now) {
+		v = WakeVerdict{OK: true}
+	}
+	return v, nil
+}
+
+// endOf reads which child turn's end an entry shows, and the turn for which that has worked;
+// "" = it shows none, or the child turn has worked for no turn.
+func endOf(r ledger.Reader, e *Entry) (turnID, parent string, err error) {
+	if e.Source != SourceTurns {
+		return "", "", nil
+	}
+	raw, err := r.Get(RawBySeq, e.LastRaw)
+	if raw == nil || err != nil {
+		return "", "", err
+	}
+	turnID, _, ok := EndOf(ReadRaw(raw).NativeID)
+	if !ok {
+		return "", "", nil
+	}
+	v, err := r.Get(turns.ByID, turnID)
+	if v == nil || err != nil {
+		return turnID, "", err
+	}
+	t, err := turns.Read(v)
+	if err == nil && t.Parent != nil {
+		parent = t.Parent.TurnID
+	}
+	return turnID, parent, err
+}
+
 // Stall records that a bound keeps the thread from being woken.
 func (b *Book) Stall(v WakeVerdict) {
 	if b.rows.inbox().Stalled != v.Stall {

@@ -120,6 +120,34 @@ var (
 	unsettled = []ledger.Only{{Column: "unsettled", Values: []any{int64(1)}}}
 )
 
+// ParentsOfUnended lists the turns of a thread for which child turns work that have not ended:
+// those whose end has not arrived in its inbox, except those in review, about which nobody can
+// tell when there is a verdict.
+func ParentsOfUnended(r ledger.Reader, ownerID string) (parents map[string]bool, err error) {
+	list, err := UnendedOf(r, ownerID)
+	for _, t := range list {
+		if parents == nil {
+			parents = map[string]bool{}
+		}
+		if t.Parent.TurnID != "" {
+			parents[t.Parent.TurnID] = true
+		}
+	}
+	return parents, err
+}
+
+// UnendedOf lists those child turns, in the order of their parent turns.
+func UnendedOf(r ledger.Reader, ownerID string) (list []*Turn, err error) {
+	err = r.Scan(ledger.Range{Index: Unsettled, Prefix: []any{ownerID}, Only: []ledger.Only{notInReview}}, func(v ledger.Values) error {
+		t, err := Read(v)
+		if err == nil && t.Parent != nil {
+			list = append(list, t)
+		}
+		return err
+	})
+	return list, err
+}
+
 // Result is a turn as those see it who wait for it, or are told of its end. State is
 // that of the turn, or one of the ResultStates. Text is the last message of the
 // agent, Format how it is meant.

@@ -18,13 +18,14 @@ import (
 var policyNames = map[string]string{
 	"enabled": "enabled", "window": "window_ms", "max-delay": "max_delay_ms", "max-items": "max_items",
 	"max-age": "max_digest_age_ms", "wake": "wake", "ack": "ack",
+	"wake-when": "wake_when", "wake-max-wait": "wake_max_wait_ms",
 }
 
 func newInboxPolicyCommand(g *globals) *cobra.Command {
-	var window, maxDelay, maxAge time.Duration
+	var window, maxDelay, maxAge, wakeMaxWait time.Duration
 	var maxItems int
 	var enabled bool
-	var wake, ack string
+	var wake, wakeWhen, ack string
 	var reset []string
 	cmd := &cobra.Command{
 		Use:   "policy [THREAD]",
@@ -34,6 +35,7 @@ and nothing else.
 
   holon inbox policy thread_…
   holon inbox policy thread_… --wake idle      new entries start a turn
+  holon inbox policy thread_… --wake-when each  … at every end of background work
   holon inbox policy thread_… --window 10s --max-items 50
   holon inbox policy thread_… --reset window   back to the default`,
 		Args: cobra.MaximumNArgs(1),
@@ -42,6 +44,7 @@ and nothing else.
 			for name, value := range map[string]any{
 				"enabled": enabled, "window": window.Milliseconds(), "max-delay": maxDelay.Milliseconds(), "max-items": maxItems,
 				"max-age": maxAge.Milliseconds(), "wake": wake, "ack": ack,
+				"wake-when": wakeWhen, "wake-max-wait": wakeMaxWait.Milliseconds(),
 			} {
 				if cmd.Flags().Changed(name) {
 					set[policyNames[name]] = value
@@ -92,6 +95,8 @@ and nothing else.
 	flags.DurationVar(&maxAge, "max-age", 0, "begin another digest after this time")
 	flags.BoolVar(&enabled, "enabled", true, "group items; false posts each by itself")
 	flags.StringVar(&wake, "wake", "", "what new entries do: idle (start a turn when the thread has none) or none")
+	flags.StringVar(&wakeWhen, "wake-when", "", "when ends of background work do that: settled (once all of the same turn have ended) or each")
+	flags.DurationVar(&wakeMaxWait, "wake-max-wait", 0, "with settled: how long an end waits for the others at most; 0 = without a bound")
 	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
 	flags.StringSliceVar(&reset, "reset", nil, "give this its default again: enabled, window, …; repeatable")
 	return cmd
@@ -147,6 +152,17 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	if s.Wake == inbox.WakeIdle {
 		wake = "new entries start a turn when the thread has none"
 	}
+	when := "all background work of a turn has ended"
+	if s.WakeWhen == inbox.WhenEach {
+		when = "any background work has ended"
+	}
+	maxWait := "an end waits at most this time for the others"
+	switch {
+	case s.WakeWhen == inbox.WhenEach:
+		maxWait = "counts with settled only"
+	case s.WakeMaxWait == 0:
+		maxWait = "an end waits for the others without a bound"
+	}
 	ack := "what the agent was told is acknowledged when that turn completes"
 	if s.Ack == inbox.AckExplicit {
 		ack = "only holon inbox ack, or the agent itself, acknowledges"
@@ -158,6 +174,8 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	t.add("max-items", fmt.Sprint(s.MaxItems), "a digest is posted when so many items wait")
 	t.add("max-age", shortDuration(s.MaxDigestAge), "after this time another digest begins")
 	t.add("wake", string(s.Wake), wake)
+	t.add("wake-when", string(s.WakeWhen), when)
+	t.add("wake-max-wait", shortDuration(s.WakeMaxWait), maxWait)
 	t.add("ack", string(s.Ack), ack)
 	return t.write(c.console, 2)
 }
