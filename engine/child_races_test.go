@@ -88,16 +88,7 @@ func TestWakesOfOwners(t *testing.T) {
 			two.end(turns.Completed)
 			synctest.Wait()
 			release()
-			wake := h.next(h.model)
-			n := len(toldIn(wake))
-			h.speak(wake)
-			if n == 1 { // the other end came a moment later
-				h.speak(h.next(h.model))
-			}
-			h.idle(h.model)
-			if all := bodies[inbox.Told](h, notify.InboxTold, "a"); len(all) > 2 {
-				h.t.Errorf("%d times told", len(all))
-			}
+			h.wokenOnce("the first", "the second")
 		}},
 		{"R17 R21 R28 an end that comes while the owner's turn ends", setup{}, func(h *harness) {
 			c := h.family("b")

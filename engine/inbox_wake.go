@@ -31,9 +31,9 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 // judgeEnds judges from rows whether they do now: ends of child turns may wait for each other.
 // The time at which they wait no longer is kept in wakeAt.
 func (k *inboxKeeper) judgeEnds() (v inbox.WakeVerdict, err error) {
-	settings, awaits := settingsOf(k.a.state, k.a.agent()), k.a.e.rules.awaits
+	box, settings, awaits := k.a.state.inbox, settingsOf(k.a.state, k.a.agent()), k.a.e.rules.awaits
 	err = k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
-		v, err = inbox.EndsWait(r, k.a.id, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
+		v, err = inbox.EndsWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
 		return err
 	})
 	k.wakeAt = v.At

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -40,6 +41,7 @@ type treeTurn struct {
 	link  int             // a lower bound of its chain
 	free  time.Time       // since when it waits for nothing; zero = it does not
 	stale time.Time       // since when it says that it waits for what was detached; zero = it does not
+	since int64           // when it was asked for last, or tried again
 	left  time.Time       // since when nothing should wait for it any more; zero = not
 }
 
@@ -54,6 +56,7 @@ type treeThread struct {
 	wakes  []time.Time // since a client has asked for something
 	silent int         // wakes in a row that ended without a word
 	asked  int64       // when a client has asked for something last
+	policy inbox.Settings
 }
 
 // treeEntry is an entry, and the item that it shows.
@@ -66,6 +69,7 @@ type treeEntry struct {
 	end     int64
 	link    int // of the turn that has caused it
 	seq     int64
+	posted  time.Time
 	fresh   bool
 	tells   []telling
 	acked   int64 // the seq of the acknowledgement
@@ -108,6 +112,8 @@ func (l *treeLog) event(e event) {
 		l.thread(e, e.body(l.w.h.t).(*threads.Changed))
 	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached, notify.TurnReviewed:
 		l.turn(e, e.body(l.w.h.t))
+	case notify.InboxConfigured:
+		l.threads[e.ThreadID].policy = e.body(l.w.h.t).(*inbox.Configured).Policy.Settings("")
 	case notify.InboxReceived:
 		l.received(e.ThreadID, e.body(l.w.h.t).(*inbox.Received))
 	case notify.InboxPosted:
@@ -140,7 +146,7 @@ func (l *treeLog) event(e event) {
 
 func (l *treeLog) thread(e event, b *threads.Changed) {
 	if e.Method == notify.ThreadStarted {
-		l.threads[e.ThreadID] = &treeThread{}
+		l.threads[e.ThreadID] = &treeThread{policy: inbox.Policy{}.Settings(inbox.WakeIdle)}
 		if b.Parent != nil {
 			l.threads[e.ThreadID].owner = b.Parent.ThreadID
 		}
@@ -178,6 +184,7 @@ func (l *treeLog) turn(e event, body any) {
 	}
 	switch b := body.(type) {
 	case *turns.QueuedEvent:
+		t.since = e.Seq
 		if !t.IsChild() && b.Continues == "" {
 			l.asked(e.ThreadID)
 		}
@@ -190,6 +197,9 @@ func (l *treeLog) turn(e event, body any) {
 			l.asked(e.ThreadID)
 		}
 		l.begins(prev == nil, t)
+		if prev == nil {
+			t.since = e.Seq
+		}
 		if th.last = t; prev == nil && b.Origin == turns.OriginWake {
 			l.woken(e, t)
 		}
@@ -204,6 +214,9 @@ func (l *treeLog) turn(e event, body any) {
 	case *turns.RewindEvent:
 		if was.ContinuedBy != "" {
 			l.breaks("R2", "is tried again, and %s continues it", was.ContinuedBy)
+		}
+		if t.over {
+			t.since = e.Seq
 		}
 		if t.over = false; t.end != 0 {
 			t.ends[t.end], t.end = e.Seq, 0
@@ -393,6 +406,41 @@ func (l *treeLog) woken(e event, t *treeTurn) {
 		l.breaks("P11", "wakes after %d silent wakes in a row", th.silent)
 	}
 	l.waking[e.ThreadID] = t
+	l.early(e.ThreadID)
+}
+
+// justNow is how many events may lie between the judgement about a wake and its commit.
+const justNow = 20
+
+// early checks that ends alone wake nobody while their siblings are at work (P12).
+func (l *treeLog) early(thread string) {
+	var oldest time.Time
+	policy := l.threads[thread].policy
+	for _, x := range l.order {
+		switch {
+		case x.thread != thread || !x.fresh || l.reserved(x) || x.turn != nil && x.turn.ends[x.end] > 0:
+			continue
+		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID):
+			return
+		case oldest.IsZero():
+			oldest = x.posted
+		}
+	}
+	if wait := l.now.Timestamp.Sub(oldest); !oldest.IsZero() && (policy.WakeMaxWait == 0 || wait < policy.WakeMaxWait) {
+		l.breaks("P12", "ends wake the thread after %v although their siblings are at work", wait)
+	}
+}
+
+// atWork reports whether a turn has a child turn whose end has not arrived, and has not for a
+// while.
+func (l *treeLog) atWork(turnID string) bool {
+	for _, child := range l.turns {
+		if turnID != "" && child.works(turnID) && child.waitedFor() && child.since+justNow < l.now.Seq &&
+			(child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *treeLog) received(thread string, b *inbox.Received) {
@@ -425,7 +473,7 @@ func (l *treeLog) received(thread string, b *inbox.Received) {
 
 func (l *treeLog) posted(b *inbox.Posted) {
 	x := l.raws[b.NewRawIDs[0]]
-	x.id, x.seq, x.fresh = b.Entry.EntryID, l.now.Seq, true
+	x.id, x.seq, x.fresh, x.posted = b.Entry.EntryID, l.now.Seq, true, b.Entry.PostedAt.Time
 	l.entries[x.id] = x
 	l.order = append(l.order, x)
 }
@@ -446,7 +494,7 @@ func (l *treeLog) told(thread string, b *inbox.Told) {
 		}
 		x.fresh = false
 		x.tells = append(x.tells, telling{seq: l.now.Seq, turnID: b.TurnID})
-		if t.Wake && x.seq > l.threads[thread].asked {
+		if l.waking[thread] != nil && x.seq > l.threads[thread].asked { // what a later prompt of the turn tells makes no chain longer
 			t.link = max(t.link, x.link+1)
 		}
 	}
@@ -488,6 +536,13 @@ func (l *treeLog) names(ids []string, t *treeTurn) bool {
 	return false
 }
 
+// got reports whether the agent has got an entry in the last attempt of a turn: in a message
+// that names it or, of an end, in the list of child turns.
+func (l *treeLog) got(t *treeTurn, x *treeEntry) bool {
+	now := attemptKey(t.TurnID, t.Attempt)
+	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], "\n- child: the turn "+x.turn.TurnID+" ")
+}
+
 func (l *treeLog) renew(ids []notify.ID) {
 	for _, id := range ids {
 		x := l.entries[id]
@@ -501,7 +556,7 @@ func (l *treeLog) renew(ids []notify.ID) {
 func (l *treeLog) acked(x *treeEntry, b *inbox.Acked) {
 	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, b.By
 	switch n := len(x.tells); {
-	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.w.given[attemptKey(b.TurnID, l.turns[b.TurnID].Attempt)][string(x.id)]):
+	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.got(l.turns[b.TurnID], x)):
 		l.breaks("P1", "%s acknowledges %s %s, which it was not told", b.TurnID, x.id, x.native)
 		return
 	case b.By != inbox.ByAwait:
@@ -581,7 +636,7 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 		return
 	}
 	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone {
-		if !w.given[attemptKey(t.TurnID, t.Attempt)][string(x.id)] {
+		if !l.got(t, x) {
 			l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
 		}
 		if x.acked == 0 {

@@ -99,7 +99,7 @@ var treeProfiles = map[string]treeProfile{
 		clients: 2, moves: 9, lives: 3, crashes: 6, children: 4, atOnce: 2, calls: 3, slots: []int{8}, threads: [][]string{pair, deepTree},
 	},
 	"wakes": { // agents that go on by themselves
-		kinds:   []string{"start", "background", "background", "send", "report", "ack", "wake", "idle"},
+		kinds:   []string{"start", "background", "background", "background", "send", "report", "ack", "wake", "idle"},
 		clients: 2, moves: 3, lives: 2, crashes: 5, children: 3, atOnce: 2, calls: 3, silent: 4, more: 4, slots: []int{1, 8}, threads: [][]string{pair},
 	},
 	"silent": { // agents that have nothing to say to what they are told

@@ -40,6 +40,7 @@ type forest struct {
 	notes    map[string]int64     // child turns that were said to be detached, and the seq
 	prompts  map[string]int       // prompts so far, by thread
 	given    map[string]entrySet  // entries that the agent has got, by attempt of a turn
+	lists    map[string]string    // what it has got of child turns of earlier attempts
 	reading  []string             // turns whose agents have not read yet what their prompts tell
 	written  []writtenEnd         // ends that answers have shown to an owner's agent
 	asking   []*asking            // requests that may have reserved ends
@@ -78,7 +79,7 @@ type asking struct {
 func newForest(p *treeProgram, v *variant) *forest {
 	return &forest{
 		p: p, f: treeProfiles[p.Profile], v: v, queued: map[string]int64{}, owners: map[string]string{}, notes: map[string]int64{},
-		orderly: map[int]bool{}, prompts: map[string]int{}, given: map[string]entrySet{}, seen: map[string][]endSeen{},
+		orderly: map[int]bool{}, prompts: map[string]int{}, given: map[string]entrySet{}, lists: map[string]string{}, seen: map[string][]endSeen{},
 	}
 }
 
@@ -167,6 +168,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 		for _, m := range p.Input {
 			woken = woken || m.Origin == items.OriginWake
+			if m.Origin == items.OriginWake && len(m.Entries) == 0 {
+				w.lists[now] += m.Text()
+			}
 			for _, e := range m.Entries {
 				w.given[now][e.EntryID] = true
 			}
@@ -539,7 +543,15 @@ func (w *forest) do(l *life, m treeMove) {
 		_, err := e.Pause(l.ctx, turns.Pause{TimeoutSeconds: []float64{0.3, 1}[pick%2]})
 		w.ok(l.ctx, m.Kind, err)
 	case "idle", "none":
-		_, err := e.Inboxes().Configure(l.ctx, inbox.Configure{ThreadID: owner, Policy: inbox.Policy{Wake: map[string]inbox.Wake{"idle": inbox.WakeIdle, "none": inbox.WakeNone}[m.Kind]}})
+		policy := inbox.Policy{Wake: map[string]inbox.Wake{"idle": inbox.WakeIdle, "none": inbox.WakeNone}[m.Kind]}
+		soon := int64(300)
+		switch pick % 3 {
+		case 0:
+			policy.WakeWhen = inbox.WhenEach
+		case 1:
+			policy.WakeWhen, policy.WakeMaxWaitMs = inbox.WhenSettled, &soon
+		}
+		_, err := e.Inboxes().Configure(l.ctx, inbox.Configure{ThreadID: owner, Policy: policy})
 		w.ok(l.ctx, m.Kind, err)
 	case "close":
 		if pick%4 == 0 && parentThread(th) != "" {

@@ -88,7 +88,7 @@ func (b *Book) Untell(turnID string, wake bool, word int64) error {
 }
 
 // WakeNow makes entries that were told and are not acknowledged new again, and
-// ends what keeps the thread from being woken. Entries that the active turn was told stay
+// ends what keeps the thread from being woken, and what ends of child turns wait for. Entries that the active turn was told stay
 // as they are ("" = no turn is active): the end of that turn decides about them.
 func (b *Book) WakeNow(active string) ([]notify.ID, error) {
 	left := map[int64]bool{} // seqs of entries, and of digests: a remainder shows less than the entry that was told
@@ -112,7 +112,7 @@ func (b *Book) WakeNow(active string) ([]notify.ID, error) {
 	}
 	box, th := b.rows.inbox(), b.rows.unit.Thread()
 	held := th != nil && th.Held
-	if len(list) > 0 || held || box.Stalled != "" || box.Silent > 0 || len(box.Wakes) > 0 {
+	if len(list) > 0 || held || box.NewEntries > 0 || box.Stalled != "" || box.Silent > 0 || len(box.Wakes) > 0 {
 		b.add(notify.InboxWoken, &Woken{EntryIDs: idsOf(list)})
 	}
 	return idsOf(list), b.rows.err

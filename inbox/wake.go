@@ -50,19 +50,19 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 
 // EndsWait judges whether the ends of background child turns, which alone are fresh in the inbox
 // of a thread, wait for each other: with WhenSettled an end wakes its owner once no background
-// child turn of the same turn is unended, or once the oldest of them has waited for WakeMaxWait.
-// reserved says which ends an answer under way tells: they neither wake nor wait. The verdict is
+// child turn of the same turn is unended, once the oldest of them has waited for WakeMaxWait, or
+// once a client has asked to wake the thread. reserved says which ends an answer under way tells: they neither wake nor wait. The verdict is
 // from rows alone, so that a restart changes nothing.
-func EndsWait(r ledger.Reader, threadID string, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
+func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
 	if s.WakeWhen != WhenSettled {
 		return WakeVerdict{OK: true}, nil
 	}
-	unended, err := turns.ParentsOfUnended(r, threadID)
+	unended, err := turns.ParentsOfUnended(r, box.ThreadID)
 	if len(unended) == 0 || err != nil {
 		return WakeVerdict{OK: true}, err
 	}
 	var oldest time.Time // of the ends that wait
-	err = r.Scan(ledger.Range{Index: EntryNew, Prefix: []any{threadID}}, func(c ledger.Values) error {
+	err = r.Scan(ledger.Range{Index: EntryNew, Prefix: []any{box.ThreadID}}, func(c ledger.Values) error {
 		e := ReadEntry(c)
 		turnID, parent, err := endOf(r, e)
 		switch {
@@ -70,7 +70,7 @@ func EndsWait(r ledger.Reader, threadID string, s Settings, now time.Time, reser
 			return err
 		case turnID != "" && reserved(turnID):
 			return nil
-		case !unended[parent]: // no end, or one that waits for nothing
+		case !unended[parent] || e.LastRaw <= box.Lifted: // no end, or one that waits for nothing
 			v.OK = true
 			return ledger.ErrEnough
 		case oldest.IsZero() || e.PostedAt.Before(oldest):
