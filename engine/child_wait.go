@@ -431,8 +431,7 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 		w.d.fence(live)
 	}
 	b := w.d.inbox.book()
-	b.TellAgain(left, act.turn.TurnID)
-	b.TellFirst(told, act.turn.TurnID)
+	inbox.TellNewAttempt(b, act.turn.TurnID, told, left)
 	return []items.UserMessage{msg}, b.Err()
 }
 

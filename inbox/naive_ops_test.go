@@ -265,14 +265,15 @@ func (m *naive) untell(turnID string, word int64) error {
 // wakeNow follows what makes everything new that was told, unless the active turn
 // was told it: its end decides about that.
 func (m *naive) wakeNow(active string) ([]notify.ID, error) {
-	ids := []notify.ID{}
+	ids, fresh := []notify.ID{}, false
 	for _, e := range m.entries {
+		fresh = fresh || e.visible() && e.fresh()
 		working := slices.ContainsFunc(unacked(e.items), func(it *naiveItem) bool { return it.told && it.turn == active })
 		if e.visible() && !e.fresh() && !working {
 			ids = append(ids, EntryID(e.seq))
 		}
 	}
-	if len(ids) == 0 && !m.stalled && m.silent == 0 {
+	if len(ids) == 0 && !fresh && !m.stalled && m.silent == 0 {
 		return ids, nil
 	}
 	e, err := m.take(notify.InboxWoken)

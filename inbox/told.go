@@ -45,18 +45,16 @@ func (b *Book) Tell(entries []*Entry, turnID string) {
 	b.add(notify.InboxTold, &Told{EntryIDs: idsOf(entries), TurnID: turnID})
 }
 
-// TellFirst is Tell for those of the entries that are fresh.
-func (b *Book) TellFirst(entries []*Entry, turnID string) {
-	if entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.Fresh }); len(entries) > 0 {
-		b.Tell(entries, turnID)
+// TellNewAttempt says that the list for a new attempt of a turn tells these entries, those of
+// them that an earlier attempt was not told, and does not tell those that are left. What of these
+// an earlier attempt was told is new again: this one does not know it.
+func TellNewAttempt(b *Book, turnID string, told, left []*Entry) {
+	fresh := func(e *Entry) bool { return e.Fresh }
+	if again := slices.DeleteFunc(left, fresh); len(again) > 0 {
+		b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(again), TurnID: turnID, Silent: b.rows.inbox().Silent})
 	}
-}
-
-// TellAgain makes those of the entries new again that the turn was told: its next attempt does
-// not know them.
-func (b *Book) TellAgain(entries []*Entry, turnID string) {
-	if entries = slices.DeleteFunc(entries, func(e *Entry) bool { return e.Fresh }); len(entries) > 0 {
-		b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(entries), TurnID: turnID, Silent: b.rows.inbox().Silent})
+	if first := slices.DeleteFunc(told, func(e *Entry) bool { return !fresh(e) }); len(first) > 0 {
+		b.Tell(first, turnID)
 	}
 }
 

@@ -996,6 +996,8 @@ export type ThreadReadResult = {
     max_digest_age_ms?: number;
     wake?: Open<"idle" | "none">;
     ack?: Open<"turn_end" | "explicit">;
+    wake_when?: Open<"settled" | "each">;
+    wake_max_wait_ms?: number;
   };
   subscriptions?: {
     subscription_id: string;
@@ -2096,6 +2098,8 @@ export interface InboxConfigureParams {
     max_digest_age_ms?: number | null;
     wake?: Open<"idle" | "none"> | null;
     ack?: Open<"turn_end" | "explicit"> | null;
+    wake_when?: Open<"settled" | "each"> | null;
+    wake_max_wait_ms?: number | null;
   } | null;
   reset?: string[] | null;
   idempotency_key?: string | null;
@@ -2112,6 +2116,8 @@ export type InboxConfigureResult = {
     max_digest_age_ms?: number;
     wake?: Open<"idle" | "none">;
     ack?: Open<"turn_end" | "explicit">;
+    wake_when?: Open<"settled" | "each">;
+    wake_max_wait_ms?: number;
   };
   seq: number;
 };
@@ -4365,6 +4371,8 @@ export interface InboxConfiguredEvent {
     max_digest_age_ms?: number;
     wake?: Open<"idle" | "none">;
     ack?: Open<"turn_end" | "explicit">;
+    wake_when?: Open<"settled" | "each">;
+    wake_max_wait_ms?: number;
   };
   set?: {
     enabled?: boolean;
@@ -4374,6 +4382,8 @@ export interface InboxConfiguredEvent {
     max_digest_age_ms?: number;
     wake?: Open<"idle" | "none">;
     ack?: Open<"turn_end" | "explicit">;
+    wake_when?: Open<"settled" | "each">;
+    wake_max_wait_ms?: number;
   };
   requested_by?: string;
 }
