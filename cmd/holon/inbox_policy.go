@@ -152,9 +152,9 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	if s.Wake == inbox.WakeIdle {
 		wake = "new entries start a turn when the thread has none"
 	}
-	when := "all background work of a turn has ended"
+	when := "background work does so once all of the same turn has ended"
 	if s.WakeWhen == inbox.WhenEach {
-		when = "any background work has ended"
+		when = "background work does so at each end"
 	}
 	maxWait := "an end waits at most this time for the others"
 	switch {

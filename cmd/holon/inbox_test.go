@@ -165,8 +165,10 @@ func TestDigestsWaitUntilTheyArePosted(t *testing.T) {
 
 func TestPolicyIsShownAndSet(t *testing.T) {
 	s := startMailbox(t)
-	contains(t, s.want("inbox", "policy", "me"), "window     30s", "max-delay  2m ", "max-age    24h ", "wake       none")
-	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=none", "--enabled=false", "--ack=explicit"), "window     10s", "wake       none", "enabled    false", "ack        explicit")
+	contains(t, s.want("inbox", "policy", "me"), "window         30s ", "max-delay      2m ", "max-age        24h ", "wake           none", "wake-when      settled", "wake-max-wait  30m ")
+	contains(t, s.want("inbox", "policy", "me", "--wake-when=each", "--wake-max-wait=0s"), "wake-when      each", "counts with settled only")
+	contains(t, s.want("inbox", "policy", "me", "--reset=wake-when"), "wake-when      settled", "wake-max-wait  0s ", "without a bound")
+	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=none", "--enabled=false", "--ack=explicit"), "window         10s", "wake           none", "enabled        false", "ack            explicit")
 	object := oneObject(t, s.want("inbox", "policy", "me", "--reset=window,enabled", "--max-items=5", "--max-delay=1m", "--max-age=48h", "-o", "json"))
 	policy := object["policy"].(map[string]any)
 	if policy["window_ms"] != 30000.0 || policy["enabled"] != true || policy["max_items"] != 5.0 || policy["max_delay_ms"] != 60000.0 || policy["wake"] != "none" || policy["max_digest_age_ms"] != 172800000.0 {
