@@ -29,6 +29,7 @@ type treeLog struct {
 	raws    map[notify.ID]*treeEntry
 	entries map[notify.ID]*treeEntry
 	order   []*treeEntry
+	listed  bool                 // the event before is the list of child turns for a new attempt
 	waking  map[string]*treeTurn // wakes whose first unit has not told anything yet, by thread
 	waiting map[*treeTurn]bool   // turns that wait for child turns
 }
@@ -92,6 +93,7 @@ func (w *forest) properties() {
 	for _, e := range w.h.seen {
 		l.now = e
 		l.event(e)
+		l.listed = e.Method == notify.ItemCreated && strings.Contains(string(e.raw), "Your turn is being tried again.")
 		l.stuck()
 	}
 	l.atTheEnd()
@@ -122,7 +124,7 @@ func (l *treeLog) event(e event) {
 		l.told(e.ThreadID, e.body(l.w.h.t).(*inbox.Told))
 	case notify.InboxUntold:
 		b := e.body(l.w.h.t).(*inbox.Untold)
-		if t := l.turns[b.TurnID]; t != nil && t.Wake {
+		if t := l.turns[b.TurnID]; t != nil && t.Wake && !l.listed {
 			l.threads[e.ThreadID].silent++
 		}
 		l.renew(b.EntryIDs)
