@@ -66,6 +66,8 @@ type steerWork struct {
 }
 
 func (e steerWork) apply(a *actor) {
+	a.state.active.work.steered++
+	a.e.awaits.ownerChanged(a.id)
 	if exec := a.state.active.work.exec; exec != nil {
 		exec.steer(e.list, e.cut)
 	}

@@ -44,6 +44,7 @@ type work struct {
 	hasChildren bool
 	starting    int
 	calls       *int // of the agent in this attempt that wait for child turns: how many
+	steered     int  // how often text was steered to the turn, delivered or not
 	left        bool // the server stops, and the turn waits for a person: the next one decides
 }
 

@@ -1126,6 +1126,7 @@ export type TurnStartResult = {
   detached?: {
     reason: Open<"requested" | "timeout" | "queued" | "owner_ended" | "in_review" | "prompt_limit">;
   };
+  reason?: Open<"queued" | "steered">;
   waited?: boolean;
   seq: number;
 };
@@ -1295,6 +1296,7 @@ export type TurnAwaitResult = {
     entry_id?: string;
   }[];
   timed_out: boolean;
+  reason?: Open<"queued" | "steered">;
   seq: number;
 };
 
