@@ -28,7 +28,7 @@ func (s *Server) addWork() {
 	}, s.workStart)
 	add(s, tool{
 		name: "work_await",
-		description: "Wait for results of work you started. Returns as soon as one ends (wait_for all: as soon as all have ended), or says that it is still running: then call it again. " +
+		description: "Wait for results of work you started. Returns as soon as one ends (wait_for all: as soon as all have ended), or says that it is still running: then call it again. Ends early when a person needs you. " +
 			"Without turn_ids: everything that is unended or that you have not been told of.",
 		reads: true,
 		limits: map[string]bounds{
@@ -147,6 +147,8 @@ func started(t *turns.StartResult, data []byte) answer {
 		text += " It waits for its place."
 	}
 	switch {
+	case t.Reason != "":
+		return saying(text+" "+cutText(t.Reason, nil), data)
 	case t.Detached != nil:
 		text += fmt.Sprintf(" It is still running, and goes on in the background (%s).", t.Detached.Reason)
 	case t.AttentionPolicy == turns.Blocking:
@@ -183,6 +185,10 @@ func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (ans
 	}
 	if len(a.Results) == 0 {
 		return saying("There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", raw), nil
+	}
+	if a.Reason != "" {
+		running, _ := unended(a.Results)
+		return quotingResults(a.Results, cutText(a.Reason, running), raw), nil
 	}
 	return quotingResults(a.Results, whatFollows(a.Results), raw), nil
 }

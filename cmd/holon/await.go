@@ -40,7 +40,8 @@ it waits for all child turns of the owner that have not ended or were not told.
 
 The exit code is 0 if one turn has ended (with --all: every turn) and each turn that
 has ended has completed; 3 if each has completed, but one stopped early, such as by
-refusal or max_tokens (its stop_reason); 1 otherwise.
+refusal or max_tokens (its stop_reason); 1 otherwise. Run by an agent for its own
+thread, it ends early when a person's turn is queued or a message has come.
 
   holon await turn_…
   holon await turn_… turn_… --all --timeout 1h
@@ -228,6 +229,12 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 	}
 	if _, err := io.WriteString(c.out, b.String()); err != nil {
 		return err
+	}
+	switch answer.Reason {
+	case turns.CutQueued:
+		c.note("A person's turn is queued behind yours: end your turn. The work goes on.")
+	case turns.CutSteered:
+		c.note("Somebody has sent a message to your turn: end it, if you do not see the message. The work goes on.")
 	}
 	if answer.TimedOut {
 		c.note("Waited %s; the work goes on.", o.timeout)
