@@ -385,6 +385,7 @@ export type InitializeResult = {
     thread_id: string;
     turn_id?: string;
     attempt?: number;
+    child_agents: string[];
   };
   token?: {
     name: string;
@@ -1018,6 +1019,7 @@ export type ThreadReadResult = {
     blocking: number;
     notify: number;
     untold: number;
+    room: number;
   };
   waits_for?: string[];
   latest_seq: number;
