@@ -296,25 +296,30 @@ func (r *request) detach(ctx context.Context, out *startedTasks, ids []string) (
 
 func errorOf(e *api.Error) *taskError { return &taskError{e.Data.Kind, e.Message, e.Data.Retryable} }
 
-// list says which task is which turn.
+// list says which task is which turn. Results say that already: beside them it has only what
+// was not started.
 func (t *startedTasks) list() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Started %d of %d:\n", len(t.TurnIDs), len(t.Tasks))
 	for i, one := range t.Tasks {
-		fmt.Fprintf(&b, "%d. ", i+1)
+		name := fmt.Sprintf("%d. ", i+1)
 		if one.Title != "" {
-			fmt.Fprintf(&b, "%q: ", one.Title)
+			name += fmt.Sprintf("%q: ", one.Title)
 		}
 		switch {
 		case one.Error != nil:
-			fmt.Fprintf(&b, "not started (%s): %s\n", one.Error.Kind, sanitize.Line(one.Error.Message, turns.MaxTitle))
+			fmt.Fprintf(&b, "%snot started (%s): %s\n", name, one.Error.Kind, sanitize.Line(one.Error.Message, turns.MaxTitle))
+		case len(t.Results) > 0:
 		case one.State == turns.Queued:
-			fmt.Fprintf(&b, "%s in thread %s, which waits for its place\n", one.TurnID, one.ThreadID)
+			fmt.Fprintf(&b, "%s%s in thread %s, waits for its place\n", name, one.TurnID, one.ThreadID)
 		default:
-			fmt.Fprintf(&b, "%s in thread %s\n", one.TurnID, one.ThreadID)
+			fmt.Fprintf(&b, "%s%s in thread %s\n", name, one.TurnID, one.ThreadID)
 		}
 	}
-	return b.String()
+	end := ":"
+	if b.Len() == 0 {
+		end = "."
+	}
+	return fmt.Sprintf("Started %d of %d%s\n", len(t.TurnIDs), len(t.Tasks), end) + b.String()
 }
 
 // missing says how to start what was not started.
