@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -161,21 +162,29 @@ func TestCutAnswerTellsTheEndsThatItShows(t *testing.T) {
 // The turn is queued while the end of the child is on its way to the inbox: the answer
 // waits for it, and nothing is detached.
 func TestEndInTheMomentOfTheCut(t *testing.T) {
-	bubble(t, setup{}, func(h *harness) {
-		c := h.family("b")
-		child := h.child("a", "b", false)
-		waits := h.agentAwaits(awaitBy(child.TurnID))
-		release := h.hold(has(notify.InboxReceived))
-		h.done(h.next(h.agent), "the result")
+	var gate chan struct{}
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return gated{r, &gate} }}, func(h *harness) {
+		c := h.family("b", "d")
+		child, other := h.child("a", "b", false), h.child("a", "d", false)
+		waits := h.agentAwaits(all(awaitBy(child.TurnID, other.TurnID)))
+		first, second := h.next(h.agent), h.next(h.agent)
+		if first.TurnID != child.TurnID {
+			first, second = second, first
+		}
+		h.message(first, "the result")
 		h.notAnswered(waits)
-		started := make(chan turns.StartResult, 1)
-		go func() { started <- h.start("a") }()
+		gate = make(chan struct{})
+		first.end(turns.Completed)
+		h.ended(first.TurnID)
+		opens := gate
 		synctest.Wait()
-		release()
-		next := <-started
-		a := h.answered(waits, 1)
+		gate = nil
+		next := h.start("a")
+		h.notAnswered(waits)
+		close(opens)
+		a := h.cut(waits, turns.CutQueued, 1)
 		a.sent(true)
-		if got := h.detachedFor(); len(got) != 0 || a.Results[0].Text != "the result" {
+		if got := h.detachedFor(); len(got) != 1 || got[second.TurnID] != turns.DetachQueued || a.Results[0].Text != "the result" {
 			t.Errorf("detached %v, answered %+v", got, a.AwaitResult)
 		}
 		h.speak(c)
@@ -184,7 +193,8 @@ func TestEndInTheMomentOfTheCut(t *testing.T) {
 		} else {
 			h.speak(p)
 		}
-		h.idle(h.model)
+		h.done(second, "the other result")
+		h.wokenOnce("the other result")
 	})
 }
 
