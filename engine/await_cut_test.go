@@ -159,11 +159,28 @@ func TestCutAnswerTellsTheEndsThatItShows(t *testing.T) {
 	})
 }
 
+// heldBack holds back the way of one end into the inbox: the reading of its text.
+type heldBack struct {
+	engine.Rows
+	turnID *string
+	gate   chan struct{}
+}
+
+func (g heldBack) LastMessage(ctx context.Context, turnID string) (*items.Item, error) {
+	if turnID == *g.turnID {
+		<-g.gate
+	}
+	return g.Rows.LastMessage(ctx, turnID)
+}
+
 // The turn is queued while the end of the child is on its way to the inbox: the answer
 // waits for it, and nothing is detached.
 func TestEndInTheMomentOfTheCut(t *testing.T) {
-	var gate chan struct{}
-	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return gated{r, &gate} }}, func(h *harness) {
+	var held heldBack
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows {
+		held = heldBack{r, new(string), make(chan struct{})}
+		return held
+	}}, func(h *harness) {
 		c := h.family("b", "d")
 		child, other := h.child("a", "b", false), h.child("a", "d", false)
 		waits := h.agentAwaits(all(awaitBy(child.TurnID, other.TurnID)))
@@ -173,15 +190,13 @@ func TestEndInTheMomentOfTheCut(t *testing.T) {
 		}
 		h.message(first, "the result")
 		h.notAnswered(waits)
-		gate = make(chan struct{})
+		*held.turnID = first.TurnID
 		first.end(turns.Completed)
 		h.ended(first.TurnID)
-		opens := gate
 		synctest.Wait()
-		gate = nil
 		next := h.start("a")
 		h.notAnswered(waits)
-		close(opens)
+		close(held.gate)
 		a := h.cut(waits, turns.CutQueued, 1)
 		a.sent(true)
 		if got := h.detachedFor(); len(got) != 1 || got[second.TurnID] != turns.DetachQueued || a.Results[0].Text != "the result" {
