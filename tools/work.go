@@ -77,7 +77,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		return r.startTasks(ctx, in)
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
-		return answer{}, api.Invalid("prompt", turns.ReasonRequired, "say what is to be done")
+		return answer{}, api.Invalid("prompt", turns.ReasonRequired, "say what is to be done, or give tasks")
 	}
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")

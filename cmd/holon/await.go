@@ -40,8 +40,10 @@ it waits for all child turns of the owner that have not ended or were not told.
 
 The exit code is 0 if one turn has ended (with --all: every turn) and each turn that
 has ended has completed; 3 if each has completed, but one stopped early, such as by
-refusal or max_tokens (its stop_reason); 1 otherwise. Run by an agent for its own
-thread, it ends early when a person's turn is queued or a message has come.
+refusal or max_tokens (its stop_reason); 1 otherwise.
+
+An agent that runs it with --owner and its own thread stops waiting when a person's
+turn is queued behind its own, or when it is sent a message: it should end its turn.
 
   holon await turn_…
   holon await turn_… turn_… --all --timeout 1h
