@@ -122,7 +122,8 @@ func (x *Children) cutShort(ctx context.Context, w *await) (turns.CutShort, erro
 		switch {
 		case a.state.clientWaits():
 			return turns.CutQueued, nil
-		case w.self && (len(act.steers) > 0 || act.work.steered > w.steered):
+		case w.self && (len(act.steers) > 0 || act.work.steered > w.read):
+			act.work.read = act.work.steered
 			return turns.CutSteered, nil
 		}
 		return "", nil
@@ -217,7 +218,7 @@ func (x *Children) register(ctx context.Context, w *await, caller string) error 
 		}
 		x.e.awaits.begin(w, list)
 		if caller == w.owner && a.work != nil {
-			w.call, w.steered = a.work.calls, a.work.steered
+			w.call, w.read = a.work.calls, a.work.read
 			*w.call++
 		}
 		return struct{}{}, nil

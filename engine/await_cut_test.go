@@ -266,6 +266,54 @@ func TestSteerEndsTheWaitOfTheOwnersAgent(t *testing.T) {
 	}
 }
 
+// A steer that the agent takes may come when it has chosen to wait already: it gets the text
+// after the call. Once it has said something, it has read it.
+func TestSteerBetweenTheChoiceToWaitAndTheCall(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family("b")
+		child := h.child("a", "b", false)
+		c.Sink.OnSteer(func(context.Context, items.UserMessage) error { return nil })
+		if r := h.steer(c.TurnID, "hurry", false); r.Delivery != turns.Injected {
+			t.Fatalf("the steer is %s", r.Delivery)
+		}
+		synctest.Wait()
+		h.cut(h.agentAwaits(awaitBy(child.TurnID)), turns.CutSteered, 0)
+		told := h.agentAwaits(awaitBy(child.TurnID))
+		h.notAnswered(told) // it knows
+		h.steer(c.TurnID, "more", false)
+		h.cut(told, turns.CutSteered, 0)
+		h.steer(c.TurnID, "and more", false)
+		h.message(c, "I hurry")
+		synctest.Wait()
+		waits, parallel := h.agentAwaits(awaitBy(child.TurnID)), h.agentAwaits(awaitBy(child.TurnID))
+		h.notAnswered(waits)
+		h.steer(c.TurnID, "still more", false)
+		h.cut(waits, turns.CutSteered, 0)
+		h.cut(parallel, turns.CutSteered, 0)
+		h.done(h.next(h.agent), "the result")
+		h.answered(h.agentAwaits(awaitBy(child.TurnID)), 1).sent(true)
+		h.speak(c)
+		h.idle(h.model)
+	})
+}
+
+// The next prompt has what was steered.
+func TestSteerOfAnEarlierPromptEndsNoWait(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family("b")
+		child := h.child("a", "b", false)
+		h.steer(c.TurnID, "hurry", false)
+		c.end(turns.Completed)
+		c = h.next(h.model)
+		waits := h.agentAwaits(awaitBy(child.TurnID))
+		h.notAnswered(waits)
+		h.done(h.next(h.agent), "the result")
+		h.answered(waits, 1).sent(true)
+		h.speak(c)
+		h.idle(h.model)
+	})
+}
+
 // A child's message is news, and no reason to end the wait.
 func TestMessageOfAChildEndsNoWait(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {

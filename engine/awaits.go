@@ -43,7 +43,7 @@ type await struct {
 
 	starts   bool     // it is of turn/start, which detaches the turn that it has waited for in vain
 	detached []string // by this request, the turns that have not ended
-	steered  int      // how often text had been steered to the turn of call when the request came
+	read     int      // of what is steered to the turn of call, what its agent had read when the request came
 
 	// Guarded by the mutex of awaits.
 	in   bool     // it waits: it is in the tables
