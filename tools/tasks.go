@@ -328,7 +328,7 @@ func missing(t startedTasks, key string) string {
 	case len(t.TurnIDs) == len(t.Tasks):
 		return ""
 	case key != "":
-		return "The same call with the same key starts what is missing, and finds the rest.\n"
+		return "In this turn, the same call with the same key starts what is missing, and finds the rest.\n"
 	}
 	return "To start what is missing, call work_start with these tasks alone.\n"
 }

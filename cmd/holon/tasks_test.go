@@ -143,7 +143,7 @@ func TestTasksWithAKeyStartOnce(t *testing.T) {
 	if len(partly.TurnIDs) != 2 || partly.TurnIDs[0] != first.TurnIDs[0] || len(partly.Tasks) != 3 || partly.Tasks[1].Error == nil || partly.Tasks[1].Error.Kind != "idempotency_conflict" {
 		t.Errorf("partly %+v", partly)
 	}
-	contains(t, text, "Started 2 of 3:", `2. "part 2": not started (idempotency_conflict)`, "The same call with the same key starts what is missing")
+	contains(t, text, "Started 2 of 3:", `2. "part 2": not started (idempotency_conflict)`, "In this turn, the same call with the same key starts what is missing")
 	if n := len(s.children("own")); n != 3 {
 		t.Errorf("%d child turns, want 3", n)
 	}
