@@ -57,11 +57,13 @@ type TokenInfo struct {
 }
 
 // AgentInfo says to what a token is limited: a thread and what is below it. TurnID
-// and Attempt are those of a token that was given for one attempt.
+// and Attempt are those of a token that was given for one attempt. ChildAgents are the agents
+// that its child threads may have.
 type AgentInfo struct {
-	ThreadID string `json:"thread_id"`
-	TurnID   string `json:"turn_id,omitzero"`
-	Attempt  int    `json:"attempt,omitzero"`
+	ThreadID    string   `json:"thread_id"`
+	TurnID      string   `json:"turn_id,omitzero"`
+	Attempt     int      `json:"attempt,omitzero"`
+	ChildAgents []string `json:"child_agents"`
 }
 
 // Capabilities say what a server of this version can do. Collapse are the
@@ -91,7 +93,11 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 	}
 	var agent *AgentInfo
 	if a, ok := AgentOf(ctx); ok {
-		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt}
+		_, children, err := h.api.childAgents(ctx, a.ThreadID)
+		if err != nil {
+			return InitializeResult{}, err
+		}
+		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt, append([]string{}, children...)}
 	}
 	var token *TokenInfo
 	if c, ok := CredentialOf(ctx); ok {

@@ -61,25 +61,34 @@ func (a *API) mayStartWith(ctx context.Context, threadID, name string) error {
 			return err
 		}
 	}
-	s, err := a.Reader.ReadThread(ctx, caller.ThreadID, 0)
+	own, allowed, err := a.childAgents(ctx, caller.ThreadID)
 	switch {
 	case err != nil:
 		return err
-	case s.Thread == nil:
-		return threads.ErrNotFound
-	}
-	own := s.Thread.Agent
-	allowed, configured := a.ChildAgents[own]
-	if !configured {
-		allowed = []string{own}
-	}
-	switch {
 	case slices.Contains(allowed, cmp.Or(name, own)):
 		return nil
 	case len(allowed) == 0:
 		return notAllowed("agent", "%s may start no children (child_agents in its configuration)", own)
 	}
 	return notAllowed("agent", "%s may start children with: %s (child_agents in its configuration)", own, strings.Join(allowed, ", "))
+}
+
+// childAgents are the agents that the agent of a thread may start child threads with. own
+// is the agent of the thread.
+func (a *API) childAgents(ctx context.Context, threadID string) (own string, allowed []string, err error) {
+	s, err := a.Reader.ReadThread(ctx, threadID, 0)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case s.Thread == nil:
+		return "", nil, threads.ErrNotFound
+	}
+	own = s.Thread.Agent
+	allowed, configured := a.ChildAgents[own]
+	if !configured {
+		allowed = []string{own}
+	}
+	return own, allowed, nil
 }
 
 // nilIfNull is nil for null, which means the same as absent.

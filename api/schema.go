@@ -52,6 +52,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.OnCrash]():         openEnum(turns.CrashInterrupt, turns.CrashRetry),
 	reflect.TypeFor[turns.AttentionPolicy](): openEnum(turns.Blocking, turns.Notify),
 	reflect.TypeFor[turns.Detach]():          openEnum(turns.DetachRequested, turns.DetachTimeout, turns.DetachQueued, turns.DetachOwnerEnded, turns.DetachInReview, turns.DetachPromptLimit),
+	reflect.TypeFor[turns.CutShort]():        openEnum(turns.CutQueued, turns.CutSteered),
 	reflect.TypeFor[turns.ReviewPolicy]():    openEnum(turns.ReviewPolicies...),
 	reflect.TypeFor[turns.ReviewState]():     openEnum(append([]turns.ReviewState{turns.ReviewPending}, turns.Verdicts...)...),
 	reflect.TypeFor[turns.WaitFor]():         openEnum(turns.WaitAny, turns.WaitAll),

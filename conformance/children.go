@@ -29,9 +29,14 @@ func childChecks() []check {
 			}
 			m := start(thread)
 			p.mustError(m, -32001, "overloaded", "one more child turn")
+			room := func() float64 {
+				return float64(p.call(d, "thread/read", obj{"thread_id": owner}).num("children.room"))
+			}
+			p.must(room() == 0, "children.room is %v, and no child turn may start", room())
 			named := m.fault().list("data.turn_ids")
 			p.must(len(named) > 0 && named[0] == started[0], "data.turn_ids is %v, want the oldest, %s, first", named, started[0])
 			p.call(d, "turn/interrupt", obj{"turn_id": started[len(started)-1]})
+			p.must(room() == 1, "children.room is %v after one has ended", room())
 			m = start(thread)
 			p.must(m.failure == nil, "it is refused although one has ended: %s", clip(m.failure, 300))
 		}},

@@ -14,8 +14,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Await waits for the ends of turns, as c says, or until ctx is done. It changes neither
-// a policy nor a turn. With an owner the answer counts as told to the owner's agent once
+// Await waits for the ends of turns, as c says, or until ctx is done. It changes no turn,
+// except that it detaches child turns if it is cut short by a queued turn: see cutShort.
+// With an owner the answer counts as told to the owner's agent once
 // sent(true) is called; sent(false) says that the answer was not written. sent is nil if
 // nothing is to be told, or if err is not nil; otherwise it must be called once. caller is
 // the thread whose agent asks, "" = none; while the call waits, the caller's turn needs no
@@ -40,16 +41,15 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 		return turns.AwaitResult{}, nil, err
 	}
 	defer x.e.awaits.remove(w)
-	r, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, nil)
+	r, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller)
 	if sent == nil {
 		x.forget(w)
 	}
 	return r, sent, err
 }
 
-// wait waits for a registered request, and leaves it registered. enough ends the waiting
-// early; nil = never.
-func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string, enough func() (bool, error)) (r turns.AwaitResult, sent func(bool), err error) {
+// wait waits for a registered request, and leaves it registered.
+func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string) (r turns.AwaitResult, sent func(bool), err error) {
 	w.self = w.owner != "" && caller == w.owner
 	if w.owner != "" {
 		if err := x.register(ctx, w, caller); err != nil {
@@ -57,37 +57,134 @@ func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, ca
 		}
 		defer x.callEnds(w)
 	}
+	err = w.ringsUntil(ctx, timeout, func(over bool) (done bool, err error) {
+		if r.Results, err = x.results(ctx, w); err != nil || w.satisfied(r.Results) {
+			return true, err
+		}
+		if r.Reason, err = x.cutShort(ctx, w); err != nil || r.Reason != "" {
+			return true, err
+		}
+		r.TimedOut = over && timeout > 0
+		return over, nil
+	})
+	if err != nil {
+		return r, nil, err
+	}
+	if why := w.detaches(&r); why != "" && timeout > 0 {
+		if err := x.detachWaited(ctx, w, &r, why); err != nil {
+			return r, nil, err
+		}
+	}
+	r.Seq = max(r.Seq, w.seq)
+	sent = x.telling(w, r.Results)
+	return r, sent, nil
+}
+
+// ringsUntil calls f now, and then whenever the request is signalled, until it is done or
+// fails. After the timeout it calls f once more, with over: what has come in the last moment
+// counts.
+func (w *await) ringsUntil(ctx context.Context, timeout time.Duration, f func(over bool) (done bool, err error)) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for over := timeout <= 0; ; {
-		if r.Results, err = x.results(ctx, w); err != nil {
-			return r, nil, err
-		}
-		if w.satisfied(r.Results) {
-			break
-		}
-		if over {
-			r.TimedOut = timeout > 0
-			break
-		}
-		if enough != nil {
-			if stop, err := enough(); stop || err != nil {
-				r.TimedOut = true
-				return r, nil, err
-			}
+		if done, err := f(over); done || over || err != nil {
+			return err
 		}
 		select {
 		case <-w.bell:
 		case <-timer.C:
-			over = true // what has come in the last moment counts
+			over = true
 		case <-ctx.Done():
-			return r, nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	r.Seq = w.seq
-	sent = x.telling(w, r.Results)
-	return r, sent, nil
 }
+
+// cutShort says why a request is not to wait for machines any longer; "" = it may. Its
+// agent works on the owner's active turn: while it waits, it neither ends the turn, behind
+// which a person's turn is queued, nor reads what was steered to it. Anybody else waits on,
+// except that turn/start with wait_seconds never keeps a client's turn waiting.
+func (x *Children) cutShort(ctx context.Context, w *await) (turns.CutShort, error) {
+	if !w.self && !w.starts || w.owner == "" {
+		return "", nil
+	}
+	if !w.self {
+		t, err := x.e.rows.Turn(ctx, w.ids[0])
+		if err != nil || t == nil || t.AttentionPolicy != turns.Blocking {
+			return "", err // it keeps nobody waiting
+		}
+	}
+	return inActor(ctx, x.e, w.owner, func(a *actor) (turns.CutShort, error) {
+		act := a.state.active
+		if w.self && (act == nil || w.call == nil || act.work.calls != w.call) {
+			return "", nil // the call is of an earlier attempt
+		}
+		switch {
+		case a.state.clientWaits():
+			return turns.CutQueued, nil
+		case w.self && (len(act.steers) > 0 || act.work.steered > w.read):
+			act.work.read = act.work.steered
+			return turns.CutSteered, nil
+		}
+		return "", nil
+	})
+}
+
+// detaches says why the turns that were waited for in vain are detached; "" = they are not.
+func (w *await) detaches(r *turns.AwaitResult) turns.Detach {
+	switch {
+	case r.Reason == turns.CutQueued:
+		return turns.DetachQueued
+	case w.starts && r.TimedOut:
+		return turns.DetachTimeout
+	}
+	return ""
+}
+
+// detachWaited detaches the blocking child turns of the owner that have not ended. Those
+// that have ended in the last moment are waited for until their ends are in the inbox.
+func (x *Children) detachWaited(ctx context.Context, w *await, r *turns.AwaitResult, why turns.Detach) error {
+	var ended []string
+	changed := false
+	for i := range r.Results {
+		if one := &r.Results[i]; one.Accepted() || one.State == turns.NotFound || one.State == turns.InvalidScope {
+			continue
+		}
+		id := r.Results[i].EndOf()
+		t, err := x.e.rows.Turn(ctx, id)
+		if err != nil {
+			return err
+		}
+		if t == nil || t.AttentionPolicy != turns.Blocking {
+			continue
+		}
+		d, did, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: id}, why)
+		switch {
+		case err != nil:
+			return err
+		case did:
+			changed = true
+			w.detached = append(w.detached, id)
+			r.Seq = max(r.Seq, d.Seq)
+		case d.State.Ended():
+			changed = true
+			ended = append(ended, id)
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return w.ringsUntil(ctx, takenWithin, func(bool) (done bool, err error) {
+		r.Results, err = x.results(ctx, w)
+		return !slices.ContainsFunc(r.Results, func(one turns.Result) bool {
+			return !one.Accepted() && slices.Contains(ended, one.EndOf())
+		}), err
+	})
+}
+
+// takenWithin is how long the end of a turn may be on its way to its owner's inbox
+// while a request waits for it.
+const takenWithin = 5 * time.Second
 
 // satisfied reports whether the request need not wait any longer. A wrong id neither
 // satisfies the request nor keeps it waiting.
@@ -121,7 +218,7 @@ func (x *Children) register(ctx context.Context, w *await, caller string) error 
 		}
 		x.e.awaits.begin(w, list)
 		if caller == w.owner && a.work != nil {
-			w.call = a.work.calls
+			w.call, w.read = a.work.calls, a.work.read
 			*w.call++
 		}
 		return struct{}{}, nil
@@ -413,48 +510,23 @@ func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *awa
 			x.forget(w)
 		}
 	}()
-	why := turns.DetachTimeout
-	out, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, func() (bool, error) {
-		if t, err := x.e.rows.Turn(ctx, r.TurnID); err != nil || t == nil || t.AttentionPolicy != turns.Blocking {
-			return false, err
-		}
-		waits, err := inActor(ctx, x.e, w.owner, func(a *actor) (bool, error) { return a.state.clientWaits(), nil })
-		if waits {
-			why = turns.DetachQueued
-		}
-		return waits, err
-	})
+	w.starts = true
+	out, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller)
 	if err != nil {
 		return nil, err
 	}
-	r.Results = out.Results
+	r.Results, r.Reason = out.Results, out.Reason
 	if len(r.Results) == 1 && r.AttentionPolicy == turns.Blocking && (r.Results[0].Review != nil || r.Results[0].ContinuedBy != "") {
 		// Its end has a review, pending or given, which has detached it.
 		r.AttentionPolicy, r.Detached, r.Seq = turns.Notify, &turns.Detached{Reason: turns.DetachInReview}, max(r.Seq, out.Seq)
 	}
-	if !out.TimedOut || r.AttentionPolicy != turns.Blocking {
-		return sent, nil
+	if why := w.detaches(&out); why != "" && r.AttentionPolicy == turns.Blocking {
+		if slices.Contains(w.detached, r.TurnID) {
+			r.Detached, r.Seq = &turns.Detached{Reason: why}, max(r.Seq, out.Seq)
+		}
+		if t, err := x.e.rows.Turn(context.WithoutCancel(ctx), r.TurnID); err == nil && t != nil {
+			r.AttentionPolicy = t.AttentionPolicy // somebody else may have detached it
+		}
 	}
-	d, did, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: r.TurnID}, why)
-	if err != nil {
-		return sent, err
-	}
-	r.AttentionPolicy = d.AttentionPolicy
-	switch {
-	case did:
-		r.Detached, r.Seq = &turns.Detached{Reason: why}, max(r.Seq, d.Seq)
-		return sent, nil
-	case !d.State.Ended():
-		return sent, nil // somebody else has detached it
-	}
-	// It has ended in the last moment: its end is on its way to the inbox.
-	out, sent, err = x.wait(ctx, w, takenWithin, "", nil)
-	if err == nil {
-		r.Results = out.Results
-	}
-	return sent, err
+	return sent, nil
 }
-
-// takenWithin is how long the end of a turn may be on its way to its owner's inbox
-// while a request waits for it.
-const takenWithin = 5 * time.Second

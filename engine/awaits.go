@@ -41,6 +41,10 @@ type await struct {
 	self  bool             // the owner's own agent waits: see satisfied
 	call  *int             // the calls of the attempt whose agent waits in this request; nil = no agent waits in it
 
+	starts   bool     // it is of turn/start, which detaches the turn that it has waited for in vain
+	detached []string // by this request, the turns that have not ended
+	read     int      // of what is steered to the turn of call, what its agent had read when the request came
+
 	// Guarded by the mutex of awaits.
 	in   bool     // it waits: it is in the tables
 	also []string // the turns that continue rejected ones of ids

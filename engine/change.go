@@ -220,7 +220,11 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 		c.next.newestItemID = itemID
 	}
 	if prev == nil && speaks(next.Type) && c.next.isActive(turnID) {
-		c.next.active.spoke, c.next.active.hasOutput = true, true
+		act := c.next.active
+		act.spoke, act.hasOutput = true, true
+		if next.Type == items.KindAgentMessage || next.Type == items.KindReasoning {
+			act.work.read = act.work.steered // a tool may have been chosen before
+		}
 	}
 	if i, ok := c.itemRowIndex(prev); ok {
 		c.rows.items[i] = next

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -71,5 +72,34 @@ func (h *harness) waitsForOrDetaches(turnID, childID string) {
 	h.t.Helper()
 	h.until("waits or detaches", func([]event) bool {
 		return h.turn(turnID).WaitsForChildren() && !h.turn(turnID).HadItsPrompts() || h.turn(childID).AttentionPolicy == turns.Notify
+	})
+}
+
+func TestRoomForChildTurns(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		room := func(thread string, want int) {
+			h.t.Helper()
+			if c, err := h.view.Children(bg, thread); err != nil || c.Room != want {
+				h.t.Errorf("the room of %s is %d (%v), want %d", thread, c.Room, err, want)
+			}
+		}
+		c := h.family("b", "d")
+		room("a", turns.MaxChildren)
+		room("b", turns.MaxUnendedBelow)
+		h.child("a", "b", false)
+		work := h.next(h.agent)
+		h.child("a", "d", true)
+		other := h.next(h.agent)
+		room("a", turns.MaxChildren-2)
+		room("b", turns.MaxChildren) // its own turn
+		h.done(other, "the result")
+		room("a", turns.MaxChildren-1)
+		room("d", turns.MaxUnendedBelow-1)
+		h.done(work, "the result")
+		room("a", turns.MaxChildren)
+		h.speakOn(c)
+		h.speak(h.next(h.model))
+		h.change("a", threads.VerbClose)
+		h.until("it is closed", func([]event) bool { c, err := h.view.Children(bg, "a"); return err == nil && c.Room == 0 })
 	})
 }

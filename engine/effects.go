@@ -17,7 +17,11 @@ type effect interface {
 // startPrompt starts a prompt of the agent, or offers the turn to workers.
 type startPrompt struct{ input []items.UserMessage }
 
-func (e startPrompt) apply(a *actor) { a.startPrompt(e.input) }
+func (e startPrompt) apply(a *actor) {
+	w := a.state.active.work
+	w.read = w.steered
+	a.startPrompt(e.input)
+}
 
 // deliverAnswer delivers the answer of a question to the agent.
 type deliverAnswer struct {
@@ -66,6 +70,8 @@ type steerWork struct {
 }
 
 func (e steerWork) apply(a *actor) {
+	a.state.active.work.steered++
+	a.e.awaits.ownerChanged(a.id)
 	if exec := a.state.active.work.exec; exec != nil {
 		exec.steer(e.list, e.cut)
 	}

@@ -44,7 +44,13 @@ type work struct {
 	hasChildren bool
 	starting    int
 	calls       *int // of the agent in this attempt that wait for child turns: how many
-	left        bool // the server stops, and the turn waits for a person: the next one decides
+
+	// steered is how often text was steered to the turn, delivered or not; read is how much of
+	// that its agent has read, as far as is known: it has begun a prompt or a message since, or
+	// was told by an answer that there is some.
+	steered, read int
+
+	left bool // the server stops, and the turn waits for a person: the next one decides
 }
 
 // detach detaches the executor, if there is one, because its prompt has ended for
@@ -82,7 +88,7 @@ func (w *work) supersede() {
 		w.exec.supersede()
 	}
 	w.detach()
-	w.prompts, w.calls = 0, new(int)
+	w.prompts, w.calls, w.read = 0, new(int), w.steered
 }
 
 // stop asks the executor to stop within a time. An earlier deadline stays.

@@ -154,11 +154,11 @@ func TestInboxesAreRead(t *testing.T) {
 		{"inbox/read", `{"thread_id":"full","after_entry_id":"ent_3","include_acked":true,"limit":7,"order":"desc"}`, `{"entries":[],"as_of_seq":9,"next_after_entry_id":"ent_9","unacked_entries":2,"pending_items":1}`},
 		{"inbox/expand", `{"thread_id":"full","entry_id":"ent_3","after_raw_id":"raw_2"}`, `"payload":{"a":1}`},
 		{"timer/list", `{"thread_id":"full"}`, `"timer_id":"timer_1"`},
-		{"thread/read", `{"thread_id":"full"}`, `"inbox":{"unacked":2,"pending":1}},"children":{"blocking":0,"notify":0,"untold":0},"latest_seq":`},
-		{"thread/read", `{"thread_id":"empty"}`, `"inbox":{"unacked":0,"pending":0}},"children":{"blocking":0,"notify":0,"untold":0},"latest_seq":`},
+		{"thread/read", `{"thread_id":"full"}`, `"inbox":{"unacked":2,"pending":1}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
+		{"thread/read", `{"thread_id":"empty"}`, `"inbox":{"unacked":0,"pending":0}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
 		{"thread/read", `{"thread_id":"full","include_inbox":true}`, `"inbox":{"unacked":2,"pending":1}},"policy":{"enabled":true,"window_ms":500,`},
-		{"thread/read", `{"thread_id":"full","include_inbox":true}`, `"activity":{"received":3,"duplicates":0,"filtered":0,"failed":0,"last_error":"full/sub_1"}}],"timers":4,"children":{"blocking":0,"notify":0,"untold":0},"latest_seq":`},
-		{"thread/read", `{"thread_id":"empty","include_inbox":true}`, `"subscriptions":[],"timers":0,"children":{"blocking":0,"notify":0,"untold":0},"latest_seq":`},
+		{"thread/read", `{"thread_id":"full","include_inbox":true}`, `"activity":{"received":3,"duplicates":0,"filtered":0,"failed":0,"last_error":"full/sub_1"}}],"timers":4,"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
+		{"thread/read", `{"thread_id":"empty","include_inbox":true}`, `"subscriptions":[],"timers":0,"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
 		{"thread/list", `{}`, `"inbox":{"unacked":2,"pending":1}`},
 	} {
 		_, answer := r.post(request("1", c.method, c.params))

@@ -199,7 +199,7 @@ func TestAnAgentsRequestsAreNarrowedOnEveryPath(t *testing.T) {
 		}
 	}
 	_, answer := g.ask("POST", "/rpc", g.token, request("1", "initialize", `{}`))
-	if !strings.Contains(answer, `"agent":{"thread_id":"own"}`) {
+	if !strings.Contains(answer, `"agent":{"thread_id":"own","child_agents":[""]}`) {
 		t.Errorf("initialize does not say whose token it is: %.300s", answer)
 	}
 	st := g.open("POST", "/rpc/stream", "Authorization", "Bearer "+g.token)

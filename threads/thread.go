@@ -261,6 +261,12 @@ var (
 // NewID returns a new thread id.
 func NewID() string { return "thread_" + uuid.Must(uuid.NewV7()).String() }
 
+// IDOf returns the id of a thread that somebody wants to find again by a name of their own:
+// the same one for the same name.
+func IDOf(name string) string {
+	return "thread_" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
+}
+
 // ValidNewID reports whether a client may use id for a new thread:
 // [A-Za-z0-9][A-Za-z0-9_-]{0,63}. An id that begins with - looks like a flag of a
 // command.

@@ -123,6 +123,20 @@ func unended(results []turns.Result) (running, inReview []string) {
 	return running, inReview
 }
 
+// cutText says why a wait was cut short, and what to do then.
+func cutText(why turns.CutShort, running []string) string {
+	goesOn := ""
+	if len(running) > 0 {
+		goesOn = fmt.Sprintf(" Still running: %s.", list(running))
+	}
+	switch why {
+	case turns.CutQueued:
+		return "A person waits: their prompt is queued behind your turn. End your turn now." + goesOn + " The work goes on in the background, and its end arrives in your inbox.\n"
+	default:
+		return "Somebody has sent a message to your turn, and waits. If you do not see it here, end your turn: it is your next prompt." + goesOn + " The work goes on.\n"
+	}
+}
+
 // whatFollows says what to do about turns that go on.
 func whatFollows(results []turns.Result) string {
 	running, inReview := unended(results)

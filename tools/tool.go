@@ -22,7 +22,8 @@ type tool struct {
 	description string
 	reads       bool // changes nothing that anybody else sees
 	repeats     bool // doing it twice is doing it once
-	// limits are bounds of numbers, and the values of words, by member.
+	// limits are bounds of numbers and of the lengths of arrays, and the values of words, by
+	// member.
 	limits map[string]bounds
 }
 
@@ -140,7 +141,12 @@ func schemaOf[In any](t tool) *jsonschema.Schema {
 		if !ok {
 			continue
 		}
-		if p.Enum = b.words; b.words == nil {
+		switch least, most := int(b.least), int(b.most); {
+		case b.words != nil:
+			p.Enum = b.words
+		case p.Type == "array":
+			p.MinItems, p.MaxItems = &least, &most
+		default:
 			p.Minimum, p.Maximum = &b.least, &b.most
 		}
 	}

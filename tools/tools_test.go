@@ -212,6 +212,10 @@ func TestSayingWhatToDoNext(t *testing.T) {
 	for _, c := range []struct{ method, tool, result, want string }{
 		{"turn/await", "work_await", running, "Still running: turn_1. Call work_await again"},
 		{"turn/await", "work_await", `{"results":[],"timed_out":false,"seq":1}`, "nothing to wait for"},
+		{"turn/await", "work_await", strings.Replace(running, `"timed_out":true`, `"timed_out":false,"reason":"queued"`, 1), "A person waits: their prompt is queued behind your turn. End your turn now. Still running: turn_1. The work goes on in the background"},
+		{"turn/await", "work_await", strings.Replace(running, `"timed_out":true`, `"timed_out":false,"reason":"steered"`, 1), "If you do not see it here, end your turn: it is your next prompt. Still running: turn_1. The work goes on."},
+		{"turn/start", "work_start", strings.Replace(startedTurn, `"seq"`, `"reason":"steered","seq"`, 1), "Started turn turn_1 in thread child. Somebody has sent a message to your turn"},
+		{"turn/start", "work_start", strings.Replace(startedTurn, `"seq"`, `"reason":"queued","detached":{"reason":"queued"},"seq"`, 1), "End your turn now. The work goes on in the background"},
 		{"turn/start", "work_start", startedTurn, "Your turn does not end before it has ended"},
 		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"queued","attention_policy":"notify_on_terminal","wake":"idle","seq":6}`, "You will be told when it ends"},
 		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"active","attention_policy":"notify_on_terminal","wake":"none","seq":6}`, "does not wake you"},

@@ -23,12 +23,13 @@ func (s *Server) addWork() {
 	add(s, tool{
 		name: "work_start",
 		description: "Start work in a child thread: another agent gets the prompt, and you get turn_id and thread_id at once (or the result, with wait_seconds). " +
-			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have.",
-		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}},
+			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have. " +
+			"With tasks: several at once.",
+		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}, "tasks": {least: minTasks, most: maxTasks}},
 	}, s.workStart)
 	add(s, tool{
 		name: "work_await",
-		description: "Wait for results of work you started. Returns as soon as one ends (wait_for all: as soon as all have ended), or says that it is still running: then call it again. " +
+		description: "Wait for results of work you started. Returns as soon as one ends (wait_for all: as soon as all have ended), or says that it is still running: then call it again. Ends early when a person needs you. " +
 			"Without turn_ids: everything that is unended or that you have not been told of.",
 		reads: true,
 		limits: map[string]bounds{
@@ -60,7 +61,8 @@ func (s *Server) addWork() {
 
 // workStartIn are the params of work_start.
 type workStartIn struct {
-	Prompt      string  `json:"prompt" jsonschema:"what to do, with all it needs to know: the other agent sees nothing else"`
+	Prompt      string  `json:"prompt,omitempty" jsonschema:"what to do, with all it needs to know: the other agent sees nothing else"`
+	Tasks       []task  `json:"tasks,omitempty" jsonschema:"instead of prompt: 2 to 16 tasks that run at the same time, each in a child thread of its own"`
 	Title       string  `json:"title,omitempty" jsonschema:"a few words, shown to people"`
 	Agent       string  `json:"agent,omitempty" jsonschema:"which agent does it; by default one like you"`
 	ThreadID    string  `json:"thread_id,omitempty" jsonschema:"a child thread you have, for a further turn of it"`
@@ -71,14 +73,17 @@ type workStartIn struct {
 }
 
 func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (answer, *api.Error) {
+	if in.Tasks != nil {
+		return r.startTasks(ctx, in)
+	}
 	if strings.TrimSpace(in.Prompt) == "" {
-		return answer{}, api.Invalid("prompt", turns.ReasonRequired, "say what is to be done")
+		return answer{}, api.Invalid("prompt", turns.ReasonRequired, "say what is to be done, or give tasks")
 	}
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
 	}
-	if strings.Contains(in.Cwd, mend.Replacement) { // mended, or copied from an output: another directory may have this name
-		return answer{}, api.Invalid("cwd", turns.ReasonInvalid, "is not UTF-8: give a directory whose name is text, or rename it")
+	if refused := checkCwd(in.Cwd); refused != nil {
+		return answer{}, refused
 	}
 	in.Title = sanitize.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
 	key, refused := r.key(ctx, in.Key)
@@ -100,6 +105,13 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		s.closeUnused(ctx, threadID)
 	}
 	return a, refused
+}
+
+func checkCwd(cwd string) *api.Error {
+	if strings.Contains(cwd, mend.Replacement) { // mended, or copied from an output: another directory may have this name
+		return api.Invalid("cwd", turns.ReasonInvalid, "is not UTF-8: give a directory whose name is text, or rename it")
+	}
+	return nil
 }
 
 // closeUnused closes a child thread whose first turn was refused: nobody will find it
@@ -147,6 +159,8 @@ func started(t *turns.StartResult, data []byte) answer {
 		text += " It waits for its place."
 	}
 	switch {
+	case t.Reason != "":
+		return saying(text+" "+cutText(t.Reason, nil), data)
 	case t.Detached != nil:
 		text += fmt.Sprintf(" It is still running, and goes on in the background (%s).", t.Detached.Reason)
 	case t.AttentionPolicy == turns.Blocking:
@@ -183,6 +197,10 @@ func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (ans
 	}
 	if len(a.Results) == 0 {
 		return saying("There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", raw), nil
+	}
+	if a.Reason != "" {
+		running, _ := unended(a.Results)
+		return quotingResults(a.Results, cutText(a.Reason, running), raw), nil
 	}
 	return quotingResults(a.Results, whatFollows(a.Results), raw), nil
 }

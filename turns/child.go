@@ -66,11 +66,13 @@ func (t *Turn) IsChild() bool { return t.AttentionPolicy != "" }
 
 // Children counts the child turns of a thread: those that have not ended by their
 // policy, and those whose end its agent was not told. WaitsFor are those that the
-// active turn waits for between two prompts, and that have not ended.
+// active turn waits for between two prompts, and that have not ended. Room is how many
+// more may start now: for the active turn, or for the thread if it has none.
 type Children struct {
 	Blocking int      `json:"blocking"`
 	Notify   int      `json:"notify"`
 	Untold   int      `json:"untold"`
+	Room     int      `json:"room"`
 	WaitsFor []string `json:"-"`
 }
 

@@ -73,12 +73,22 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 	return full(r, ledger.Range{Index: UnsettledBelow, Prefix: []any{f.Root}}, MaxUnendedBelow, "below the root "+f.Root)
 }
 
-// full returns a *TooManyError if the range has limit unended turns.
-func full(r ledger.Reader, rg ledger.Range, limit int, where string) (refused, fault error) {
+// Room is how many more child turns the bounds allow to start now: of the turn, if turnID is
+// not "", and below the root.
+func Room(r ledger.Reader, threadID, turnID, root string) (int, error) {
+	n, _, err := unended(r, ledger.Range{Index: UnsettledBelow, Prefix: []any{root}}, MaxUnendedBelow)
+	room := MaxUnendedBelow - n
+	if err == nil && turnID != "" {
+		n, _, err = unended(r, ledger.Range{Index: Unsettled, Prefix: []any{threadID, turnID}}, MaxChildren)
+		room = min(room, MaxChildren-n)
+	}
+	return room, err
+}
+
+// unended counts the unended turns of the range, at most limit, and names the oldest.
+func unended(r ledger.Reader, rg ledger.Range, limit int) (n int, oldest []string, err error) {
 	rg.Only, rg.First = unfinished, 4
-	n := 0
-	var oldest []string
-	if err := r.Scan(rg, func(v ledger.Values) error {
+	err = r.Scan(rg, func(v ledger.Values) error {
 		if n++; len(oldest) < MaxNamedTurns {
 			oldest = append(oldest, v.Text(1))
 		}
@@ -86,11 +96,15 @@ func full(r ledger.Reader, rg ledger.Range, limit int, where string) (refused, f
 			return ledger.ErrEnough
 		}
 		return nil
-	}); err != nil {
+	})
+	return n, oldest, err
+}
+
+// full returns a *TooManyError if the range has limit unended turns.
+func full(r ledger.Reader, rg ledger.Range, limit int, where string) (refused, fault error) {
+	n, oldest, err := unended(r, rg, limit)
+	if err != nil || n < limit {
 		return nil, err
-	}
-	if n < limit {
-		return nil, nil
 	}
 	return &TooManyError{fmt.Sprintf("%d child turns %s have not ended, and no more are allowed: wait for some, or end them", n, where), oldest}, nil
 }

@@ -122,6 +122,7 @@ type StartResult struct {
 	Wake            string          `json:"wake,omitzero"`
 	Results         []Result        `json:"results,omitzero"`
 	Detached        *Detached       `json:"detached,omitzero"`
+	Reason          CutShort        `json:"reason,omitzero"` // of the end of the wait
 	Waited          *bool           `json:"waited,omitzero"`
 
 	Seq int64 `json:"seq"`
@@ -170,8 +171,19 @@ type Await struct {
 type AwaitResult struct {
 	Results  []Result `json:"results"`
 	TimedOut bool     `json:"timed_out"`
+	Reason   CutShort `json:"reason,omitzero"`
 	Seq      int64    `json:"seq"`
 }
+
+// CutShort is why a wait has ended before what it was for: people do not wait for machines.
+// "" = it was not cut short.
+type CutShort string
+
+// The reasons for cutting a wait short.
+const (
+	CutQueued  CutShort = "queued"  // a turn of a client waits for the owner's active turn
+	CutSteered CutShort = "steered" // text was steered to the owner's active turn
+)
 
 // Delivery is how steered text gets to the agent.
 type Delivery string

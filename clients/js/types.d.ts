@@ -385,6 +385,7 @@ export type InitializeResult = {
     thread_id: string;
     turn_id?: string;
     attempt?: number;
+    child_agents: string[];
   };
   token?: {
     name: string;
@@ -1020,6 +1021,7 @@ export type ThreadReadResult = {
     blocking: number;
     notify: number;
     untold: number;
+    room: number;
   };
   waits_for?: string[];
   latest_seq: number;
@@ -1128,6 +1130,7 @@ export type TurnStartResult = {
   detached?: {
     reason: Open<"requested" | "timeout" | "queued" | "owner_ended" | "in_review" | "prompt_limit">;
   };
+  reason?: Open<"queued" | "steered">;
   waited?: boolean;
   seq: number;
 };
@@ -1297,6 +1300,7 @@ export type TurnAwaitResult = {
     entry_id?: string;
   }[];
   timed_out: boolean;
+  reason?: Open<"queued" | "steered">;
   seq: number;
 };
 

@@ -42,6 +42,9 @@ The exit code is 0 if one turn has ended (with --all: every turn) and each turn 
 has ended has completed; 3 if each has completed, but one stopped early, such as by
 refusal or max_tokens (its stop_reason); 1 otherwise.
 
+An agent that runs it with --owner and its own thread stops waiting when a person's
+turn is queued behind its own, or when it is sent a message: it should end its turn.
+
   holon await turn_…
   holon await turn_… turn_… --all --timeout 1h
   holon await --owner thread_… -o json`,
@@ -228,6 +231,12 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 	}
 	if _, err := io.WriteString(c.out, b.String()); err != nil {
 		return err
+	}
+	switch answer.Reason {
+	case turns.CutQueued:
+		c.note("A person's turn is queued behind yours: end your turn. The work goes on.")
+	case turns.CutSteered:
+		c.note("Somebody has sent a message to your turn: end it, if you do not see the message. The work goes on.")
 	}
 	if answer.TimedOut {
 		c.note("Waited %s; the work goes on.", o.timeout)

@@ -109,6 +109,36 @@ func (d delegation) run(t *testing.T, binary string) {
 	}
 }
 
+// The agent waits in "holon await". A prompt that is queued behind its turn ends that.
+func TestAQueuedPromptEndsTheAwaitOfAnAgent(t *testing.T) {
+	binary := build(t, t.TempDir(), "./cmd/holon")
+	script, err := filepath.Abs("../../docs/examples/delegate.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the command says goes to stderr, which is not a part of the message.
+	loud := filepath.Join(t.TempDir(), "loud.sh")
+	if err := os.WriteFile(loud, []byte("#!/bin/sh\nexec "+script+" 2>&1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := serveConfig(t, binary, leads([]string{loud}, ""), withHolon(t, binary))
+	s.want("call", "thread/start", `{"thread_id":"main","agent":"lead"}`)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", "/ask Later? & /ask Now?") }()
+	eventually(t, "both children ask", func() bool {
+		return strings.Count(s.want("items", "--status=pending", "-o", "jsonl"), "\n") == 2
+	})
+	s.want("run", "-d", "--thread=main", "/say one & /say two")
+	r := <-done
+	if want := "In the background: TURN\nTURN \"now\": has been running for TIME\nA person's turn is queued behind yours: end your turn. The work goes on.\n"; r.code != exitOK || anonymous(r.out) != want {
+		t.Errorf("exit %d: it said %q, want %q\n%s", r.code, anonymous(r.out), want, r.err)
+	}
+	eventually(t, "the person's turn is done", func() bool {
+		words := s.words("main")
+		return len(words) == 2 && strings.Contains(words[1], "two")
+	})
+}
+
 func TestExamplesDelegate(t *testing.T) {
 	binary := build(t, t.TempDir(), "./cmd/holon")
 	t.Run("shell", func(t *testing.T) {

@@ -32,5 +32,6 @@ read -r prompt # the first line: after a crash more follows, about the children
 later=$(start later "${prompt%% & *}")
 now=$(start now "${prompt#* & }")
 echo "In the background: $later"
-# With --owner the result counts as told: it does not come once more as a prompt.
-holon await --owner "$HOLON_THREAD_ID" "$now"
+# With --owner the result counts as told: it does not come once more as a prompt. If a
+# person's prompt is queued meanwhile, the wait ends, and what goes on comes as a prompt later.
+holon await --owner "$HOLON_THREAD_ID" "$now" || true
