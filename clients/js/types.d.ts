@@ -779,6 +779,13 @@ export type ThreadListResult = {
         removed: number;
         new?: number;
       };
+      wakes?: {
+        state: Open<"held" | "stalled">;
+        reason: Open<"interrupted" | "silent" | "rate" | "chain">;
+        since: string;
+        until?: string;
+        waiting: number;
+      };
     };
     inbox: {
       unacked: number;
@@ -896,6 +903,13 @@ export type ThreadReadResult = {
         added: number;
         removed: number;
         new?: number;
+      };
+      wakes?: {
+        state: Open<"held" | "stalled">;
+        reason: Open<"interrupted" | "silent" | "rate" | "chain">;
+        since: string;
+        until?: string;
+        waiting: number;
       };
     };
     inbox: {
