@@ -31,7 +31,7 @@ const (
 	ReasonPaused   = "paused"   // it came while the bridge was paused, and such events are dropped
 	ReasonAnswered = "answered" // the question does not wait any more
 	ReasonUnasked  = "unasked"  // the answer to a question that was not delivered
-	ReasonLifted   = "lifted"   // a client has ended the stall
+	ReasonLifted   = "lifted"   // a client has ended the stall, or closed the thread
 	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes
 	ReasonStale    = "stale"    // the message shows a later event already
 	ReasonSkipped  = "skipped"  // subscription/skip
@@ -132,14 +132,18 @@ func decideEnd(tx ledger.Reader, d *Delivery) (Verdict, error) {
 	return Verdict{Decision: Deliver}, nil
 }
 
-// decideStall reports whether a thread is still stalled. Of a closed one there may be no
-// inbox any more.
+// decideStall reports whether a thread is still stalled. A closed one is not: nothing can be
+// done about it.
 func decideStall(tx ledger.Reader, d *Delivery) (Verdict, error) {
-	v, err := tx.Get(inbox.ByThread, d.ThreadID)
-	switch {
-	case err != nil:
+	th, err := tx.Get(threads.CountedByID, d.ThreadID)
+	if err != nil {
 		return Verdict{}, err
-	case v == nil:
+	}
+	v, err := tx.Get(inbox.ByThread, d.ThreadID)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if th == nil || v == nil || !threads.ReadCounted(th).Open() {
 		return Verdict{Suppress, ReasonLifted}, nil
 	}
 	// A row that cannot be read ends no stall.

@@ -10,8 +10,10 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // deciding is a store from which inboxes decide.
@@ -105,7 +107,15 @@ func TestAStallIsDeliveredOnce(t *testing.T) {
 		fails(false)
 		time.Sleep(time.Hour)
 		want(t, "a stall that was ended", w.target.take(), "")
-		want(t, "rows", w.deliveries("s"), "stalled 6 delivered, stalled 8 delivered, stalled 10 suppressed (lifted)")
+		fails(true)
+		stall(inbox.StallSilent, time.Time{}) // 12
+		synctest.Wait()
+		m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
+		m.Commit()
+		fails(false)
+		time.Sleep(time.Hour)
+		want(t, "a stall of a closed thread", w.target.take(), "")
+		want(t, "rows", w.deliveries("s"), "stalled 6 delivered, stalled 8 delivered, stalled 10 suppressed (lifted), stalled 12 suppressed (lifted)")
 		want(t, "rows of others", w.deliveries("other"), "")
 	})
 }
