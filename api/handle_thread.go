@@ -308,6 +308,7 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 	if err != nil {
 		return ThreadReadResult{}, err
 	}
-	r.Thread.Summary, err = h.summaryOf(ctx, p.ThreadID)
+	sum, err := h.summaryOf(ctx, p.ThreadID)
+	h.summarized(r.Thread, sum)
 	return r, err
 }

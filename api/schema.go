@@ -67,6 +67,8 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[inbox.EntryKind]():       openEnum(inbox.KindItem, inbox.KindSnapshot),
 	reflect.TypeFor[inbox.By]():              openEnum(inbox.ByClient, inbox.ByTurn, inbox.ByAwait),
 	reflect.TypeFor[inbox.Stall]():           openEnum(inbox.StallSilent, inbox.StallRate, inbox.StallChain),
+	reflect.TypeFor[inbox.WakesState]():      openEnum(inbox.WakesHeld, inbox.WakesStalled),
+	reflect.TypeFor[inbox.WakesReason]():     openEnum(inbox.WakesReasons...),
 	reflect.TypeFor[bridges.Kind]():          openEnum(bridges.Kinds...),
 	reflect.TypeFor[bridges.OnPause]():       openEnum(bridges.PauseWaits, bridges.PauseDrops),
 	reflect.TypeFor[bridges.State]():         openEnum(bridges.Active, bridges.Paused, bridges.Held, bridges.Disabled, bridges.Deleted),

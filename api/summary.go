@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 	"github.com/seed82539d15/holon/worktree"
@@ -30,11 +31,13 @@ var _ Worktrees = (*worktree.Cache)(nil)
 
 // ThreadSummary is what a person sees of a thread at a glance. Cwd is where its agent
 // works: the thread's own cwd, if it has one. Git is of that directory, nil if it is in no
-// repository, or nothing is known yet.
+// repository, or nothing is known yet. Wakes is what keeps new entries of its inbox from
+// waking it, nil if nothing does.
 type ThreadSummary struct {
 	turns.Summary
-	Cwd string          `json:"cwd,omitzero"`
-	Git *worktree.State `json:"git,omitzero"`
+	Cwd   string          `json:"cwd,omitzero"`
+	Git   *worktree.State `json:"git,omitzero"`
+	Wakes *inbox.Wakes    `json:"wakes,omitzero"`
 }
 
 // consumerOf returns the consumer whose cursors say what the caller has seen. Cursors
@@ -130,7 +133,7 @@ func (h *Handlers) listSummaries(ctx context.Context, q turns.SummaryQuery) (Thr
 	dirs := h.directoriesOf(l.Rows)
 	git := h.gitOf(l.Rows, dirs)
 	for i := range views {
-		views[i].Summary = &ThreadSummary{Summary: l.Rows[i].Summary, Cwd: dirs[i]}
+		h.summarized(&views[i], &ThreadSummary{Summary: l.Rows[i].Summary, Cwd: dirs[i]})
 		if rows[i].State != threads.Closed {
 			views[i].Summary.Git = git[dirs[i]]
 		}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/threads"
@@ -13,6 +14,8 @@ type ThreadView struct {
 	threads.Thread
 	Summary *ThreadSummary `json:"summary,omitzero"`
 	Inbox   InboxCounts    `json:"inbox"`
+
+	box *inbox.Inbox // what Inbox counts; nil = none
 }
 
 // InboxCounts are what waits in an inbox: entries that are neither acknowledged
@@ -23,11 +26,23 @@ type InboxCounts struct {
 	Pending int `json:"pending"`
 }
 
-func countsOf(b *inbox.Inbox) InboxCounts {
-	if b == nil {
-		return InboxCounts{}
+func (v *ThreadView) show(b *inbox.Inbox) {
+	if v.box = b; b != nil {
+		v.Inbox = InboxCounts{Unacked: b.UnackedEntries, Pending: b.PendingItems}
 	}
-	return InboxCounts{Unacked: b.UnackedEntries, Pending: b.PendingItems}
+}
+
+// summarized sets the summary of a thread. What keeps it from being woken is kept in no
+// cache: it depends on the configuration and the time, too.
+func (h *Handlers) summarized(v *ThreadView, s *ThreadSummary) {
+	if v.Summary = s; s == nil || h.api.InboxReader == nil {
+		return
+	}
+	var set inbox.Policy
+	if v.box != nil {
+		set = v.box.Policy
+	}
+	s.Wakes = inbox.WakesOf(v.box, &v.Thread, h.api.Inboxes.Policy(v.Agent, set).Wake, s.HeldSince, time.Now())
 }
 
 // SubscriptionView is a subscription and what it has done since the server
@@ -52,7 +67,7 @@ func (h *Handlers) viewsOf(ctx context.Context, rows []threads.Thread) ([]Thread
 		return nil, err
 	}
 	for i := range views {
-		views[i].Inbox = countsOf(boxes[ids[i]])
+		views[i].show(boxes[ids[i]])
 	}
 	return views, nil
 }
@@ -67,7 +82,8 @@ func (h *Handlers) showInbox(ctx context.Context, t *threads.Thread, r *ThreadRe
 	if err != nil {
 		return err
 	}
-	r.Thread = &ThreadView{Thread: *t, Inbox: countsOf(over.Inbox)}
+	r.Thread = &ThreadView{Thread: *t}
+	r.Thread.show(over.Inbox)
 	set, timers := inbox.Policy{}, 0
 	if over.Inbox != nil {
 		set, timers = over.Inbox.Policy, over.Inbox.Timers

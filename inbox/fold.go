@@ -63,7 +63,7 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 		f.box().lift(h.Seq)
 		f.release()
 	case *Stalled:
-		f.box().Stalled, f.box().WakeAt = b.Reason, b.Until.Milli()
+		f.box().Stalled, f.box().StalledAt, f.box().WakeAt = b.Reason, h.Timestamp.Milli(), b.Until.Milli()
 	case *Configured:
 		f.box().Policy = b.Set
 	case *Subscribed:
@@ -407,7 +407,7 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 
 // lift ends what keeps a thread from being woken: all bounds count anew from this seq.
 func (b *Inbox) lift(seq int64) {
-	b.Silent, b.WakeAt, b.Stalled, b.Wakes, b.Lifted = 0, 0, "", nil, seq
+	b.Silent, b.WakeAt, b.Stalled, b.StalledAt, b.Wakes, b.Lifted = 0, 0, "", 0, nil, seq
 }
 
 // release ends the hold on the thread.

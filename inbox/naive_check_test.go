@@ -243,7 +243,7 @@ func (m *naive) checkBox(w *world) error {
 		want.WakeAt = m.wakeAt.UnixMilli()
 	}
 	if m.stalled {
-		want.Stalled = StallSilent
+		want.Stalled, want.StalledAt = StallSilent, m.since.UnixMilli()
 	}
 	want.Lagged = m.lagged
 	x, err := want.Values(0)

@@ -249,7 +249,7 @@ func (m *naive) untell(turnID string, word int64) error {
 	pauses := []time.Duration{5, 10, 20, 40}
 	m.wakeAt = m.now.Add(pauses[min(m.silent, 4)-1] * time.Second)
 	if m.silent >= 5 && !m.stalled {
-		m.stalled = true
+		m.stalled, m.since = true, m.now
 		m.wakeAt = time.Time{}
 		e, err := m.take(notify.InboxStalled)
 		if err != nil {

@@ -28,6 +28,7 @@ type naive struct {
 	lifted   int64 // seq of the newest inbox/woken
 	wakeAt   time.Time
 	stalled  bool
+	since    time.Time // stalled
 
 	settings Settings
 	bounds   Bounds

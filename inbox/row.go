@@ -29,6 +29,7 @@ type Inbox struct {
 	Silent     int     // wakes in a row that ended without output of the agent
 	WakeAt     int64   // no wake before
 	Stalled    Stall   // "" = not
+	StalledAt  int64   // since when
 	Wakes      []int64 // when the newest wakes started, at most MaxWakesAnHour
 	Lifted     int64   // seq of the event that lifted the bounds on wakes last
 	ToldTurn   string  // the turn that was told last
@@ -84,11 +85,11 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "inboxes",
 	Columns: []string{"thread_id", "due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at"},
 	Unique: ledger.ErrStale,
 })
 
@@ -98,6 +99,7 @@ var (
 	ByThread = &ledger.Index{Table: Table, Unique: true, Columns: []string{"thread_id"}}
 	ByDue    = &ledger.Index{Table: Table, Name: "inboxes_due", Columns: []string{"due_at"}}
 	ByAcked  = &ledger.Index{Table: Table, Name: "inboxes_acked", Columns: []string{"acked_at"}}
+	Stopped  = &ledger.Index{Table: Table, Name: "inboxes_stalled", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "stalled", Values: []any{string(StallSilent), string(StallRate), string(StallChain)}}}}
 	WithNew  = &ledger.Index{Table: Table, Name: "inboxes_new", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "has_new", Values: []any{int64(1)}}}}
 )
 
@@ -138,7 +140,7 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
 		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
 		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged, notify.Settle(b.Lifted, first),
-		notify.Settle(b.ToldSeq, first),
+		notify.Settle(b.ToldSeq, first), b.StalledAt,
 	}, nil
 }
 
@@ -149,7 +151,7 @@ func ReadRow(v ledger.Values) (*Inbox, error) {
 		UnackedEntries: int(v.Int(6)), NewEntries: int(v.Int(7)), FlushAt: v.Int(8), TimerAt: v.Int(9), AckedAt: v.Int(10),
 		Expired: v.Int(11), Silent: int(v.Int(12)), WakeAt: v.Int(13), Stalled: Stall(v.Text(14)), ToldTurn: v.Text(15),
 		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18), Lifted: v.Int(22),
-		ToldSeq: v.Int(23),
+		ToldSeq: v.Int(23), StalledAt: v.Int(24),
 	}
 	if err := json.Unmarshal(v.Blob(19), &b.Policy); err != nil {
 		return nil, fmt.Errorf("policy of the inbox of %s: %w", b.ThreadID, err)

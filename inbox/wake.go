@@ -162,7 +162,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 				box.Wakes = append(box.Wakes, h.Timestamp.Milli())
 				box.Wakes = slices.Clone(box.Wakes[max(0, len(box.Wakes)-MaxWakesAnHour):])
 				if box.Stalled == StallRate {
-					box.Stalled, box.WakeAt = "", 0
+					box.Stalled, box.StalledAt, box.WakeAt = "", 0, 0
 				}
 				put(s, box, h)
 			}

@@ -60,7 +60,10 @@ func (o *ownSummary) readTurns() error {
 		return err
 	}
 	var err error
-	if o.last, err = endedLast(o.s, o.t.ThreadID); err != nil {
+	if o.last, err = endedLast(o.s, o.t.ThreadID, turns.MaxSummaryTurns); err != nil {
+		return err
+	}
+	if err := o.readHold(); err != nil {
 		return err
 	}
 	switch {
@@ -72,16 +75,33 @@ func (o *ownSummary) readTurns() error {
 	return nil
 }
 
+// readHold finds since when a client holds the thread: since its last turn ended, because the
+// start of any other ends the hold. Behind that turn there may be a whole queue.
+func (o *ownSummary) readHold() (err error) {
+	if !o.t.Held {
+		return nil
+	}
+	o.out.HeldSince = o.t.StartedAt
+	held := o.last
+	if held == nil || held.State != turns.Interrupted {
+		held, err = endedLast(o.s, o.t.ThreadID, lastTurns)
+	}
+	if held != nil {
+		o.out.HeldSince = held.CompletedAt
+	}
+	return err
+}
+
 // endedLast finds the turn of a thread that ended last, among its newest ones; nil if
 // there is none. Turns may overtake each other, so that is not always the newest one.
-func endedLast(s Snapshot, threadID string) (last *turns.Brief, err error) {
+func endedLast(s Snapshot, threadID string, among int) (last *turns.Brief, err error) {
 	looked := 0
 	err = s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
 		b := turns.ReadBrief(v)
 		if b.State.Ended() && !b.StartedAt.IsZero() && (last == nil || endedAfter(&b, last)) {
 			last = &b
 		}
-		if looked++; looked == turns.MaxSummaryTurns {
+		if looked++; looked == among {
 			return ledger.ErrEnough
 		}
 		return nil

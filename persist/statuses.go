@@ -154,7 +154,7 @@ func (x *statuses) hasFailed(t *threads.Thread) (bool, error) {
 			return known.Failed, nil
 		}
 	}
-	last, err := endedLast(x.s, t.ThreadID)
+	last, err := endedLast(x.s, t.ThreadID, turns.MaxSummaryTurns)
 	if err != nil {
 		return false, err
 	}

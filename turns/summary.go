@@ -33,6 +33,7 @@ type Summary struct {
 	StopReason   string        `json:"stop_reason,omitzero"` // of the newest turn that ended, if that completed but stopped early
 	UpdatedAt    notify.Time   `json:"updated_at"`           // of the newest event of the thread
 	SeenSeq      int64         `json:"seen_seq"`             // how far the caller has looked; 0 = never
+	HeldSince    notify.Time   `json:"-"`                    // since when nothing wakes it, because a client interrupted its last turn; zero = it is not held
 }
 
 // SummaryStatus is what a thread is doing, for people.

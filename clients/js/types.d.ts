@@ -780,6 +780,13 @@ export type ThreadListResult = {
         removed: number;
         new?: number;
       };
+      wakes?: {
+        state: Open<"held" | "stalled">;
+        reason: Open<"interrupted" | "silent" | "rate" | "chain">;
+        since: string;
+        until?: string;
+        waiting: number;
+      };
     };
     inbox: {
       unacked: number;
@@ -897,6 +904,13 @@ export type ThreadReadResult = {
         added: number;
         removed: number;
         new?: number;
+      };
+      wakes?: {
+        state: Open<"held" | "stalled">;
+        reason: Open<"interrupted" | "silent" | "rate" | "chain">;
+        since: string;
+        until?: string;
+        waiting: number;
       };
     };
     inbox: {
@@ -3353,7 +3367,7 @@ export type DeliveryListResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;
@@ -3391,7 +3405,7 @@ export type DeliveryReadResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;
@@ -3429,7 +3443,7 @@ export type DeliveryRedeliverResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;
