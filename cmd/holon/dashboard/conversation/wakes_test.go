@@ -21,7 +21,7 @@ func TestAThreadThatIsNotToldWhatIsNewSaysSo(t *testing.T) {
 		p.keys(screen.WakeKey)
 		p.shows("Tell “mend the build”")
 		p.keys("n")
-		p.shows("Not told.")
+		p.wants(screen.Say{Text: "Not told."})
 		p.keys(screen.WakeKey, "y")
 		p.wants(screen.Wake{Thread: thread})
 		p.started("t2")
