@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 	"github.com/seed82539d15/holon/worktree"
@@ -24,11 +26,12 @@ type glances struct {
 	latest int64
 	fresh  int // how many it has made
 	agent  string
+	state  threads.State
 }
 
 func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.SummaryList, err error) {
 	g.asked = append(g.asked, q)
-	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", Agent: g.agent, LatestSeq: g.latest}}
+	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", Agent: g.agent, State: g.state, LatestSeq: g.latest}}
 	if known, at := q.Known("own"); known != nil && at == g.latest {
 		s.Summary = *known
 	} else {
@@ -44,6 +47,13 @@ func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.Su
 		l.Counts = &turns.StatusCounts{NeedsYou: 3}
 	}
 	return l, nil
+}
+
+func (g *glances) ReadThread(ctx context.Context, id string, limit int) (turns.ThreadSnapshot, error) {
+	if g.state == "" {
+		return g.family.ReadThread(ctx, id, limit)
+	}
+	return turns.ThreadSnapshot{Thread: &threads.Thread{ThreadID: "own", Agent: g.agent, State: g.state, LatestSeq: g.latest}}, nil
 }
 
 func (g *glances) Children(context.Context, string) (turns.Children, error) {
@@ -218,5 +228,66 @@ func TestThreadsWithoutACwdShowWhereTheirAgentWorks(t *testing.T) {
 		if rep.Err != nil || !strings.Contains(string(rep.Result), `"cwd":"/of/a","git":{"branch":"/of/a"`) {
 			t.Errorf("%s: %s, %v", method, rep.Result, rep.Err)
 		}
+	}
+}
+
+// boxes has the inbox of one thread, and the policy of an agent.
+type boxes struct {
+	*familyEngine
+	box  inbox.Inbox
+	wake inbox.Wake // the default
+}
+
+func (b *boxes) InboxRows(context.Context, []string) (map[string]*inbox.Inbox, error) {
+	return map[string]*inbox.Inbox{"own": &b.box}, nil
+}
+
+func (b *boxes) InboxOf(context.Context, string) (inbox.Overview, error) {
+	return inbox.Overview{Inbox: &b.box}, nil
+}
+
+func (b *boxes) Policy(_ string, set inbox.Policy) inbox.Policy { return set.Settings(b.wake).Policy() }
+
+// What keeps a thread from being woken is in its summary, and in no cache: it changes with
+// the configuration, and with time.
+func TestSummariesSayWhatKeepsAThreadFromBeingWoken(t *testing.T) {
+	a, g := newGlances(t)
+	b := &boxes{box: inbox.Inbox{NewEntries: 3, Stalled: inbox.StallSilent, StalledAt: 1_700_000_000_000}, wake: inbox.WakeIdle}
+	a.InboxReader, a.Inboxes, g.state = b, b, threads.Running
+	check := func(what, want string) {
+		t.Helper()
+		for method, params := range map[string]string{
+			"thread/list": `{"view":"summary"}`, "thread/read": `{"thread_id":"own"}`, "thread/read with its inbox": `{"thread_id":"own","include_inbox":true}`,
+		} {
+			rep, _ := a.Call(context.Background(), strings.Fields(method)[0], jsontext.Value(params), Call{})
+			var r struct {
+				Thread  *ThreadView
+				Threads []ThreadView
+			}
+			if err := json.Unmarshal(rep.Result, &r, json.MatchCaseInsensitiveNames(true)); err != nil || rep.Err != nil || len(r.Threads) != 1 && r.Thread == nil {
+				t.Fatalf("%s: %s, %v, %v", method, rep.Result, rep.Err, err)
+			}
+			if r.Thread == nil {
+				r.Thread = &r.Threads[0]
+			}
+			got, _ := json.Marshal(r.Thread.Summary.Wakes)
+			if string(got) != want {
+				t.Errorf("%s, %s: %s, want %s", what, method, got, want)
+			}
+		}
+	}
+	check("silent", `{"state":"stalled","reason":"silent","since":"2023-11-14T22:13:20.000Z","waiting":3}`)
+	b.wake = inbox.WakeNone
+	check("another configuration", "null")
+	b.box.Policy.Wake = inbox.WakeIdle
+	b.box.Stalled, b.box.WakeAt = inbox.StallRate, time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	check("rate", `{"state":"stalled","reason":"rate","since":"2023-11-14T22:13:20.000Z","until":"2200-01-01T00:00:00.000Z","waiting":3}`)
+	b.box.WakeAt = time.Now().UnixMilli()
+	check("its time is over", "null")
+	g.state = threads.Closed
+	b.box.Stalled = inbox.StallChain
+	check("closed", "null")
+	if g.fresh != 1 {
+		t.Errorf("%d summaries were made, want 1: the others are kept", g.fresh)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -80,8 +81,10 @@ func (s *Subscription) Choose(e Event) (*Chosen, error) {
 	case on == OnQuestions && c.question():
 	case on == OnProgress:
 		c.Type = TypeProgress
-	case on == OnInbox:
+	case on == OnInbox && c.Method == notify.InboxPosted:
 		c.Type = TypeInbox
+	case on == OnInbox && inbox.Stall(c.Body.Reason).NeedsSomebody():
+		c.Type = TypeStalled
 	case c.Named:
 		c.Type = TypeEvent
 	case c.Marker:
@@ -132,7 +135,7 @@ func mayBeQuestion(e Event) bool {
 func (c *Chosen) decodeBody() error {
 	switch c.Method {
 	case notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed, notify.ItemCreated, notify.ItemUpdated,
-		notify.ItemDeleted, notify.StreamRewind, notify.InboxPosted, notify.TurnProgress:
+		notify.ItemDeleted, notify.StreamRewind, notify.InboxPosted, notify.InboxStalled, notify.TurnProgress:
 		return json.Unmarshal(c.Params, &c.Body)
 	case notify.StepStarted, notify.StepEnded:
 		var b struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -30,6 +31,7 @@ const (
 	ReasonPaused   = "paused"   // it came while the bridge was paused, and such events are dropped
 	ReasonAnswered = "answered" // the question does not wait any more
 	ReasonUnasked  = "unasked"  // the answer to a question that was not delivered
+	ReasonLifted   = "lifted"   // a client has ended the stall, or closed the thread
 	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes
 	ReasonStale    = "stale"    // the message shows a later event already
 	ReasonSkipped  = "skipped"  // subscription/skip
@@ -83,6 +85,8 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 		case q == nil || q.State != StatePending && !q.Shown():
 			return Verdict{Suppress, ReasonUnasked}, nil
 		}
+	case TypeStalled:
+		return decideStall(tx, d)
 	case TypeSuperseded:
 		return decideTakeBack(tx, d)
 	}
@@ -124,6 +128,27 @@ func decideEnd(tx ledger.Reader, d *Delivery) (Verdict, error) {
 		return Verdict{Mismatch, fmt.Sprintf("the event accepts the end, the turn is %s", t.State)}, nil
 	case !d.End.CompletedAt.IsZero() && !t.CompletedAt.Equal(d.End.CompletedAt.Time):
 		return Verdict{Mismatch, "the event and the turn end at different times"}, nil
+	}
+	return Verdict{Decision: Deliver}, nil
+}
+
+// decideStall reports whether a thread is still stalled. A closed one is not: nothing can be
+// done about it.
+func decideStall(tx ledger.Reader, d *Delivery) (Verdict, error) {
+	th, err := tx.Get(threads.CountedByID, d.ThreadID)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v, err := tx.Get(inbox.ByThread, d.ThreadID)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if th == nil || v == nil || !threads.ReadCounted(th).Open() {
+		return Verdict{Suppress, ReasonLifted}, nil
+	}
+	// A row that cannot be read ends no stall.
+	if box, err := inbox.ReadRow(v); err == nil && box.Lifted > d.Seq {
+		return Verdict{Suppress, ReasonLifted}, nil
 	}
 	return Verdict{Decision: Deliver}, nil
 }

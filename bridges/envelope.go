@@ -19,13 +19,14 @@ const (
 	TypeProgress   EventType = "progress"   // a turn or a step has begun or ended
 	TypeSuperseded EventType = "superseded" // what was delivered is no longer true
 	TypeInbox      EventType = "inbox"      // an entry was posted in an inbox
+	TypeStalled    EventType = "stalled"    // nothing wakes a thread before a client does: Data.Reason says why
 	TypeEvent      EventType = "event"      // an event that was chosen by its method
 	TypeTest       EventType = "test"       // bridge/test
 )
 
 // EventTypes lists the types of what subscriptions choose, in the order of the
 // documentation.
-var EventTypes = []EventType{TypeFinal, TypeQuestion, TypeAnswer, TypeProgress, TypeSuperseded, TypeInbox, TypeEvent}
+var EventTypes = []EventType{TypeFinal, TypeQuestion, TypeAnswer, TypeProgress, TypeSuperseded, TypeInbox, TypeStalled, TypeEvent}
 
 // Envelope is what every channel is given, and the body of a webhook. It has no
 // prompt and no output of tools; the agent's last message is in Data.Text only if

@@ -70,6 +70,8 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		}
 	case TypeInbox:
 		d.Entry = bounded(s.entry(b.Entry))
+	case TypeStalled:
+		d.Reason = b.Reason
 	case TypeSuperseded:
 		e.Type = "turn.superseded"
 		if c.Header.Step == "" {
@@ -86,6 +88,9 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 	}
 	return e
 }
+
+// Stall says why nothing wakes the thread, in words.
+func (d *Data) Stall() string { return inbox.Stall(d.Reason).Says() }
 
 // link is the address at which the console shows what an event is about; "" = none. An event
 // of an inbox links to the inbox, because the thread of a mailbox shows nothing else.

@@ -19,7 +19,7 @@ const (
 	OnFinal     On = "final"     // accepted ends of turns
 	OnQuestions On = "questions" // items that wait for a person, and their answers
 	OnProgress  On = "progress"  // starts of turns, starts and ends of steps
-	OnInbox     On = "inbox"     // entries that are posted in an inbox
+	OnInbox     On = "inbox"     // entries that are posted in an inbox, and that its thread is not woken any more
 )
 
 // Ons lists the groups, in the order of the documentation.
@@ -30,7 +30,7 @@ var methodsOf = map[On][]string{
 	OnFinal:     {notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed},
 	OnQuestions: {notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted},
 	OnProgress:  {notify.TurnStarted, notify.StepStarted, notify.StepEnded},
-	OnInbox:     {notify.InboxPosted},
+	OnInbox:     {notify.InboxPosted, notify.InboxStalled},
 }
 
 // Order says what waits for a delivery that fails.

@@ -99,6 +99,7 @@ var (
 	ByThread = &ledger.Index{Table: Table, Unique: true, Columns: []string{"thread_id"}}
 	ByDue    = &ledger.Index{Table: Table, Name: "inboxes_due", Columns: []string{"due_at"}}
 	ByAcked  = &ledger.Index{Table: Table, Name: "inboxes_acked", Columns: []string{"acked_at"}}
+	Stopped  = &ledger.Index{Table: Table, Name: "inboxes_stalled", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "stalled", Values: []any{string(StallSilent), string(StallRate), string(StallChain)}}}}
 	WithNew  = &ledger.Index{Table: Table, Name: "inboxes_new", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "has_new", Values: []any{int64(1)}}}}
 )
 

@@ -86,16 +86,28 @@ func (w *Wakes) Says(zone *time.Location) string {
 }
 
 func (w *Wakes) why(zone *time.Location) string {
-	switch Stall(w.Reason) {
-	case StallSilent:
-		return fmt.Sprintf("%d wakes without a word", maxSilent)
-	case StallRate:
-		return fmt.Sprintf("%d wakes within an hour, until %s", MaxWakesAnHour, w.Until.In(zone).Format("15:04"))
-	case StallChain:
-		return fmt.Sprintf("%d wakes caused each other", MaxChain)
-	}
 	if w.State == WakesHeld {
 		return "it was interrupted"
 	}
-	return string(w.Reason) // of a later version
+	text := Stall(w.Reason).Says()
+	if !w.Until.IsZero() {
+		text += ", until " + w.Until.In(zone).Format("15:04")
+	}
+	return text
 }
+
+// Says says which bound was reached, in a few words.
+func (s Stall) Says() string {
+	switch s {
+	case StallSilent:
+		return fmt.Sprintf("%d wakes without a word", maxSilent)
+	case StallRate:
+		return fmt.Sprintf("%d wakes within an hour", MaxWakesAnHour)
+	case StallChain:
+		return fmt.Sprintf("%d wakes caused each other", MaxChain)
+	}
+	return string(s) // of a later version
+}
+
+// NeedsSomebody reports whether the stall lasts until a client ends it.
+func (s Stall) NeedsSomebody() bool { return s == StallSilent || s == StallChain }

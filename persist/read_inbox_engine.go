@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // ReadToDecide calls f with the rows of one snapshot, which ends when f returns.
@@ -156,6 +157,33 @@ func (r *Reads) InboxTotals(ctx context.Context) (pending, unacked int64, err er
 		})
 	})
 	return pending, unacked, err
+}
+
+// NotWoken calls visit with the threads that are stalled, and with those that are held while
+// something new waits, in no order: with what wakes are judged by. Closed threads may be
+// among them.
+func NotWoken(s ledger.Reader, visit func(*threads.Thread, *inbox.Inbox)) error {
+	each := func(ix *ledger.Index, only func(*threads.Thread, *inbox.Inbox) bool) error {
+		return s.Scan(ledger.Range{Index: ix, After: ""}, func(v ledger.Values) error {
+			box, err := inbox.ReadRow(v)
+			if err != nil {
+				return err
+			}
+			row, err := s.Get(threads.BriefByID, box.ThreadID)
+			if err != nil || row == nil {
+				return err
+			}
+			t, err := threads.ReadBrief(row)
+			if err == nil && only(t, box) {
+				visit(t, box)
+			}
+			return err
+		})
+	}
+	if err := each(inbox.Stopped, func(*threads.Thread, *inbox.Inbox) bool { return true }); err != nil {
+		return err
+	}
+	return each(inbox.WithNew, func(t *threads.Thread, b *inbox.Inbox) bool { return t.Held && b.Stalled == "" })
 }
 
 var _ inbox.Reader = (*Reads)(nil)

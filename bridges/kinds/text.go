@@ -75,6 +75,10 @@ func describe(e *bridges.Envelope) message {
 		}
 	case bridges.TypeInbox:
 		m.inbox(d)
+	case bridges.TypeStalled:
+		m.what, m.sign, m.urgency = "Not woken any more", "zzz", pressing
+		m.add("Reason", d.Stall()+"; new entries start no turn")
+		m.next = toType("To wake it", "inbox wake", d.ThreadID)
 	case bridges.TypeTest:
 		m.what, m.sign = "Test", "bell"
 		m.next = "This bridge works. There is nothing to do."

@@ -3357,7 +3357,7 @@ export type DeliveryListResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;
@@ -3395,7 +3395,7 @@ export type DeliveryReadResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;
@@ -3433,7 +3433,7 @@ export type DeliveryRedeliverResult = {
     bridge_id: string;
     seq: number;
     generation: number;
-    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "event">;
+    event_type: Open<"final" | "question" | "answer" | "progress" | "superseded" | "inbox" | "stalled" | "event">;
     method: string;
     thread_id?: string;
     turn_id?: string;

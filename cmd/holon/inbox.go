@@ -146,6 +146,7 @@ type inboxEntries struct {
 	AsOfSeq        int64            `json:"as_of_seq"`
 	UnackedEntries int              `json:"unacked_entries"`
 	PendingItems   int              `json:"pending_items"`
+	Wakes          *inbox.Wakes     `json:"wakes,omitzero"` // why its thread is not told what is new
 
 	more bool // older ones were left out
 }
@@ -198,6 +199,9 @@ func (l inboxList) print(c *caller, thread string) error {
 	if err != nil {
 		return err
 	}
+	if found.Wakes, err = readWakes(c, thread); err != nil {
+		return err
+	}
 	if c.format != "text" {
 		return c.printValue(found, "entries")
 	}
@@ -210,6 +214,9 @@ func (l inboxList) print(c *caller, thread string) error {
 	}
 	if found.more {
 		c.note("These are the newest %d; --limit 0 shows all.", len(found.Entries))
+	}
+	if line := tellNow(shownID(c.console, thread), found.Wakes); line != "" {
+		c.note("%s", line)
 	}
 	if n := found.PendingItems; n > 0 {
 		c.note("%s in digests for more of the same; post them now with: holon inbox flush %s", counted(n, "item waits", "items wait"), name)

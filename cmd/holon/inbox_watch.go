@@ -60,8 +60,12 @@ finished when the watch ends.
 			}
 			if thread != "" {
 				options.ThreadIDs = []string{thread}
-				if err := c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": thread}, nil); err != nil {
-					return ofInbox(err, thread)
+				wakes, err := readWakes(c, thread)
+				if err != nil {
+					return err
+				}
+				if line := tellNow(shownID(c.console, thread), wakes); format == "text" && line != "" {
+					c.note("%s", line)
 				}
 			}
 			if g.isTerminal(g.out) && format == "text" {
@@ -177,7 +181,7 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 	case notify.InboxStalled:
 		var body inbox.Stalled
 		err := read(&body)
-		return fmt.Sprintf("new entries start no turn any more (%s); holon inbox wake %s ends that", body.Reason, shownID(con, e.ThreadID)), err
+		return fmt.Sprintf("new entries start no turn any more: %s (holon inbox wake %s)", body.Reason.Says(), shownID(con, e.ThreadID)), err
 	}
 	return "", nil
 }

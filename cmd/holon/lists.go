@@ -28,6 +28,7 @@ type listing struct {
 	begin   func() func(raw json.RawMessage) ([]string, error) // instead of row: the rows of one table, where one depends on those above it
 	none    string                                             // what is said where there are no rows; "" = that there are none
 	then    string                                             // what is said below them, with %s for the id of the last one; "" = nothing
+	say     func(c *caller, rows []json.RawMessage) error      // says more below them; nil = nothing
 }
 
 // rowsFound are the rows of a listing. more is true if older rows were left
@@ -115,6 +116,9 @@ func (l listing) list(c *caller, filter map[string]any, limit int) (some bool, e
 	err = l.write(c.console, found.rows)
 	if err == nil && found.more {
 		c.note("These are the newest %d; --limit 0 shows all.", limit)
+	}
+	if err == nil && l.say != nil {
+		err = l.say(c, found.rows)
 	}
 	if err == nil && l.then != "" {
 		err = l.sayThen(c, found.rows[len(found.rows)-1])

@@ -144,6 +144,8 @@ func TestMetricsOfInboxesCountWhatHappened(t *testing.T) {
 		`holon_inbox_wakes_total 1`,                              // by the message
 		`holon_inbox_pending_items 1`,                            // 13
 		`holon_inbox_unacked_items 11`,                           // a, b, 4 to 11, and 13
+		`holon_inbox_stalled{reason="silent"} 0`, `holon_inbox_stalled{reason="rate"} 0`,
+		`holon_inbox_stalled{reason="chain"} 0`, `holon_inbox_stalled{reason="held"} 0`,
 	}
 	slices.Sort(want)
 	if have := s.inboxSamples(); !slices.Equal(have, want) {

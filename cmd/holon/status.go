@@ -91,6 +91,9 @@ the console.
 					return err
 				}
 			}
+			if err := printNotTold(c); err != nil {
+				return err
+			}
 			return printLost(c)
 		}),
 	}

@@ -20,6 +20,7 @@ var summaryListing = listing{
 	head: []string{"THREAD", "STATUS", "TITLE", "NOW", "AGENT", "BRANCH", "LAST ACTIVITY"},
 	drop: []string{"AGENT", "LAST ACTIVITY", "BRANCH", "NOW"},
 	none: `There are no threads here. Start one with: holon run "hello"`,
+	say:  sayNotTold,
 	begin: func() func(raw json.RawMessage) ([]string, error) {
 		said := map[string]bool{} // directories
 		return func(raw json.RawMessage) ([]string, error) {
@@ -68,6 +69,9 @@ func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 // does not hold.
 func doing(t *api.ThreadView) string {
 	var parts []string
+	if text := notTold(t.Summary); text != "" {
+		parts = append(parts, text)
+	}
 	now := nowOf(t.Summary)
 	if now != "" {
 		parts = append(parts, now)

@@ -26,11 +26,12 @@ accepts; --long shows whole ids. STATUS says since when a thread is
   idle      it has nothing to do
   closed    it can only be read
 
-TITLE is the beginning of the first prompt if a thread has none. BRANCH is that of the
-thread's directory, the lines that the thread itself has added and removed, and in
-parentheses, once for each directory, what is not committed there, by whomever: lines
-and new files. It is as it was when somebody last looked, and is then read again, so it
-may be missing the first time. -o json prints all that is known.`,
+TITLE is the beginning of the first prompt if a thread has none. NOW begins with how many
+new entries of its inbox a thread is not told; a line below says why, and what ends it.
+BRANCH is that of the thread's directory, the lines that the thread itself has added and
+removed, and in parentheses, once for each directory, what is not committed there, by
+whomever: lines and new files. It is as it was when somebody last looked, and is then
+read again, so it may be missing the first time. -o json prints all that is known.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			filter, err := threadsIn(state)

@@ -72,6 +72,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"WhatWaitsForAPersonIsFound", waits},
 		{"NoReadIsAheadOfThePosition", position},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
+		{"WhatIsNotWokenIsFound", notWoken},
 		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},
 		{"CursorsAreReadAsTheyWereWritten", cursorRows},

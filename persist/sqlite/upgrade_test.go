@@ -46,6 +46,8 @@ var (
 	schema16 string
 	//go:embed testdata/schema16lost.sql
 	schema16Lost string
+	//go:embed testdata/schema21.sql
+	schema21 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -94,6 +96,33 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema21IsUpgraded opens what a server left that did not note since when an
+// inbox wakes its thread no more: since the event that says so.
+func TestDatabaseOfSchema21IsUpgraded(t *testing.T) {
+	const stalledAt = 1795836906677
+	for name, c := range map[string]struct {
+		gone  string
+		since int64
+	}{
+		"the log is whole":   {"", stalledAt},
+		"the event has gone": {"DELETE FROM events; UPDATE meta SET first_seq = 1000;", 1795836906669},
+	} {
+		dir, frames, events := frozen(t, schema21+c.gone)
+		s := running(t, Options{Dir: dir})
+		if c.gone == "" {
+			checkUpgraded(t, s, frames, events, 3)
+		}
+		rows, err := s.view.InboxRows(t.Context(), []string{"silent", "lifted", "held"})
+		if err != nil || len(rows) != 3 || rows["silent"].StalledAt != c.since || rows["lifted"].StalledAt != 0 || rows["held"].StalledAt != 0 {
+			t.Errorf("%s: %+v, %v", name, rows, err)
+		}
+		l, err := s.view.Summaries(t.Context(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"held", "silent"}}})
+		if err != nil || len(l.Rows) != 2 || !l.Rows[0].Summary.HeldSince.IsZero() || l.Rows[1].Summary.HeldSince != l.Rows[1].Summary.Since {
+			t.Errorf("%s: %+v, %v", name, l, err)
+		}
 	}
 }
 

@@ -302,6 +302,7 @@ func Envelopes() []*bridges.Envelope {
 	add(bridges.TypeProgress, func(d *bridges.Data) { d.Progress = &bridges.Progress{Step: "build", Status: "started"} })
 	add(bridges.TypeSuperseded, func(d *bridges.Data) { d.NewAttempt = 2 })
 	add(bridges.TypeInbox, func(d *bridges.Data) { d.Entry = []byte(`{"source":"github","summary":"3 comments","count":3}`) })
+	add(bridges.TypeStalled, func(d *bridges.Data) { d.Reason = "silent" })
 	add(bridges.TypeEvent, func(d *bridges.Data) { d.Method = "thread/closed"; d.Event = []byte(`{"a":1}`) })
 	add(bridges.TypeTest, func(d *bridges.Data) {})
 	return all

@@ -2,10 +2,14 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // inboxMetrics are the metrics of inboxes.
@@ -85,10 +89,15 @@ type inboxSizes struct{ d *daemon }
 var (
 	descPending = prometheus.NewDesc("holon_inbox_pending_items", "Raw items that wait in digests.", nil, nil)
 	descUnacked = prometheus.NewDesc("holon_inbox_unacked_items", "Raw items that are not acknowledged.", nil, nil)
+	descStalled = prometheus.NewDesc("holon_inbox_stalled", "Threads that new entries do not wake: because a bound on wakes is reached (silent, rate, chain), or, while new entries wait, because a client has interrupted their last turn (held).", []string{"reason"}, nil)
 )
 
 // Describe implements prometheus.Collector.
-func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) { ch <- descPending; ch <- descUnacked }
+func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descPending
+	ch <- descUnacked
+	ch <- descStalled
+}
 
 // Collect implements prometheus.Collector.
 func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
@@ -99,4 +108,32 @@ func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(descPending, prometheus.GaugeValue, float64(pending))
 	ch <- prometheus.MustNewConstMetric(descUnacked, prometheus.GaugeValue, float64(unacked))
+	stalled, err := s.stalled()
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(descStalled, err)
+		return
+	}
+	for reason, n := range stalled {
+		ch <- prometheus.MustNewConstMetric(descStalled, prometheus.GaugeValue, float64(n), reason)
+	}
+}
+
+// stalled counts the threads that are not woken, by reason.
+func (s *inboxSizes) stalled() (map[string]int, error) {
+	const held = string(inbox.WakesHeld)
+	counts, now := map[string]int{held: 0}, time.Now()
+	for _, why := range []inbox.Stall{inbox.StallSilent, inbox.StallRate, inbox.StallChain} {
+		counts[string(why)] = 0
+	}
+	wake := s.d.engine.Inboxes().Policy
+	count := func(t *threads.Thread, b *inbox.Inbox) {
+		switch w := inbox.WakesOf(b, t, wake(t.Agent, b.Policy).Wake, notify.Time{}, now); {
+		case w == nil:
+		case w.State == inbox.WakesStalled:
+			counts[string(w.Reason)]++
+		case w.Waiting > 0:
+			counts[held]++
+		}
+	}
+	return counts, s.d.store.View().ReadRows(context.Background(), func(r persist.Snapshot) error { return persist.NotWoken(r, count) })
 }

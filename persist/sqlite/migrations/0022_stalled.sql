@@ -7,6 +7,4 @@ UPDATE inboxes SET stalled_at = coalesce(
     json_extract(CAST(wakes AS TEXT), '$[#-1]'), 0)
 WHERE stalled <> '';
 
--- What is counted of them.
 CREATE INDEX inboxes_stalled ON inboxes (thread_id) WHERE stalled IN ('silent', 'rate', 'chain');
-CREATE INDEX threads_held ON threads (created_seq) WHERE held = 1;

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a thread is not told, and what ends that, is where a person looks; not as long as
+// nothing waits.
+func TestWhatAThreadIsNotToldIsSaid(t *testing.T) {
+	s := startServerWith(t, "slow=exec:sleep 3600")
+	s.want("call", "thread/start", `{"thread_id":"main","agent":"slow"}`)
+	s.want("inbox", "policy", "main", "--wake=idle", "--enabled=false")
+	const line = "2 new, not told: it was interrupted (holon inbox wake main)"
+	said := func(want bool) {
+		t.Helper()
+		for _, args := range [][]string{{"threads"}, {"status"}, {"inbox", "main"}} {
+			r := s.holon(args...)
+			if has := strings.Contains(r.out+r.err, line); has != want || r.code != 0 {
+				t.Errorf("%q says it: %v\n%s%s", args, has, r.out, r.err)
+			}
+		}
+		// Every other output has it for programs.
+		for _, args := range [][]string{{"threads", "-o=json"}, {"inbox", "main", "-o=json"}} {
+			out := s.want(args...)
+			if has := strings.Contains(out, `"reason": "interrupted"`) && strings.Contains(out, `"waiting": 2`); has != want {
+				t.Errorf("%q has it: %v\n%s", args, has, out)
+			}
+		}
+	}
+	s.want("run", "-d", "--thread=main", "work")
+	eventually(t, "the turn is active", func() bool { return strings.Contains(s.want("turns", "main"), "active") })
+	s.want("interrupt", "main")
+	said(false)
+	s.want("inbox", "send", "main", "look")
+	s.want("inbox", "send", "main", "look again")
+	said(true)
+	if cell := s.want("threads"); !strings.Contains(cell, "2 new, not told;") {
+		t.Errorf("NOW does not say it:\n%s", cell)
+	}
+	_, page := s.fetch("/metrics")
+	contains(t, page, `holon_inbox_stalled{reason="held"} 1`)
+	s.want("inbox", "wake", "main")
+	eventually(t, "it is told", func() bool { return strings.Contains(s.want("turns", "main"), "active") })
+	said(false)
+}
