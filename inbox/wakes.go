@@ -73,7 +73,7 @@ var WakesEvents = []string{
 // NeedsPerson reports whether only a person ends it, who may not know: a rate ends with time, and
 // what is interrupted is so by a person.
 func (w *Wakes) NeedsPerson() bool {
-	return w != nil && w.State == WakesStalled && Stall(w.Reason) != StallRate
+	return w != nil && w.State == WakesStalled && Stall(w.Reason).NeedsSomebody()
 }
 
 // Says says in a few words how many new entries wait, and why; "" if none do, so that a

@@ -26,12 +26,12 @@ export function looks(s) {
 // (inbox/wakes.go).
 export const notTold = ({ wakes: w }) => w?.waiting > 0 ? `${w.waiting} new, not told: ${whyNotTold(w)}` : ''
 
-const bounds = { silent: '5 wakes without a word', chain: '16 wakes caused each other', interrupted: 'it was interrupted' }
-const whyNotTold = w => w.reason === 'rate' ? `30 wakes within an hour, until ${clock(w.until)}` : bounds[w.reason] || oneLine(w.reason)
+const bounds = { silent: '5 wakes without a word', rate: '30 wakes within an hour', chain: '16 wakes caused each other' }
+const whyNotTold = w => w.state === 'held' ? 'it was interrupted' : (bounds[w.reason] || oneLine(w.reason)) + (w.until ? `, until ${clock(w.until)}` : '')
 
 // isStuck reports whether only a person has a thread told what is new, who may not know: a rate
 // ends with time, and what is interrupted is so by a person.
-export const isStuck = s => s.status === 'idle' && s.wakes?.state === 'stalled' && s.wakes.reason !== 'rate' && notTold(s) !== ''
+export const isStuck = s => s.status === 'idle' && s.wakes?.state === 'stalled' && ['silent', 'chain'].includes(s.wakes.reason) && notTold(s) !== ''
 
 // queueOf says how many turns of a thread wait for a place, '' if there is nothing to say.
 export function queueOf(s) {

@@ -20,7 +20,11 @@ func notTold() []Thread {
 		}}
 	}
 	stalled := func(reason inbox.Stall, waiting int) *inbox.Wakes {
-		return &inbox.Wakes{State: inbox.WakesStalled, Reason: inbox.WakesReason(reason), Since: notify.TimeOf(ago(time.Minute)), Until: notify.TimeOf(noon.Add(20 * time.Minute)), Waiting: waiting}
+		w := &inbox.Wakes{State: inbox.WakesStalled, Reason: inbox.WakesReason(reason), Since: notify.TimeOf(ago(time.Minute)), Waiting: waiting}
+		if reason == inbox.StallRate {
+			w.Until = notify.TimeOf(noon.Add(20 * time.Minute))
+		}
+		return w
 	}
 	held := rests("aaaaaaaa", "Watch the releases", &inbox.Wakes{State: inbox.WakesHeld, Reason: inbox.ReasonInterrupted, Waiting: 1})
 	held.Summary.Interrupted, held.Summary.Text, held.Summary.Since = true, "interrupted", ago(time.Minute)
