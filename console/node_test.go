@@ -30,6 +30,7 @@ func TestNodeRunsTheTests(t *testing.T) {
 	for to, from := range map[string]string{
 		"app": "static/app/*.js", "vendor": "static/vendor/*.js", "client": "../clients/js/*.js", "test": "test/*.js",
 		"testdata": "../notify/fold/testdata/*.json", "questiondata": "../question/testdata/*.json", "turns": "../turns/testdata/*.json",
+		"inbox": "../inbox/testdata/*.json",
 	} {
 		copyAll(t, from, filepath.Join(dir, to))
 	}

@@ -63,6 +63,19 @@ func WakesOf(box *Inbox, th *threads.Thread, wake Wake, interrupted notify.Time,
 	return w
 }
 
+// WakesEvents are the events that change Wakes, besides those of turns and threads: what a
+// client follows that shows it.
+var WakesEvents = []string{
+	notify.InboxPosted, notify.InboxAcked, notify.InboxTold, notify.InboxUntold, notify.InboxWithdrawn,
+	notify.InboxWoken, notify.InboxStalled, notify.InboxConfigured, notify.InboxExpired,
+}
+
+// NeedsPerson reports whether only a person ends it, who may not know: a rate ends with time, and
+// what is interrupted is so by a person.
+func (w *Wakes) NeedsPerson() bool {
+	return w != nil && w.State == WakesStalled && Stall(w.Reason).NeedsSomebody()
+}
+
 // Says says in a few words how many new entries wait, and why; "" if none do, so that a
 // thread which a person has interrupted is not called stuck. Times are in zone.
 func (w *Wakes) Says(zone *time.Location) string {

@@ -206,6 +206,8 @@ func (p *program) report(now time.Time, done screen.Done) {
 		p.say(now, retriedLost(done.Result))
 	case screen.DismissLost:
 		p.say(now, "Dismissed. r retries the turn of a thread.")
+	case screen.Wake:
+		p.say(now, "Woken: its agent is told what is new as soon as a turn can start.")
 	case screen.Close:
 		p.say(now, "Closed.")
 	case screen.Rename:

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -38,7 +39,7 @@ const (
 
 // summaryEvents are the events that change the summary of a thread. They come without
 // what agents print.
-var summaryEvents = []string{"thread/*", "turn/*", "item/created", "item/updated", "item/deleted"}
+var summaryEvents = slices.Concat([]string{"thread/*", "turn/*", "item/created", "item/updated", "item/deleted"}, inbox.WakesEvents)
 
 // ownConsumer names the cursors that say what the server's own user has seen.
 const ownConsumer = "seen:owner"

@@ -159,11 +159,24 @@ func (s *fakeServer) serveStream(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		select {
 		case line := <-s.stream:
-			fmt.Fprintln(w, line)
+			if s.brings(r, line) {
+				fmt.Fprintln(w, line)
+			}
 		case <-r.Context().Done():
 			return
 		}
 	}
+}
+
+// brings reports whether a stream was asked for the method of an event.
+func (s *fakeServer) brings(r *http.Request, line string) bool {
+	var event struct{ Method string }
+	if err := json.Unmarshal([]byte(line), &event); err != nil {
+		s.t.Error(err)
+	}
+	kind, _, _ := strings.Cut(event.Method, "/")
+	asked := r.URL.Query()["method"]
+	return slices.Contains(asked, event.Method) || slices.Contains(asked, kind+"/*")
 }
 
 // startFeed runs a feed until the test ends, and returns what it sends.
@@ -233,6 +246,18 @@ func TestAFloodOfEventsCostsFewRequests(t *testing.T) {
 		if len(ids) > readTogether {
 			t.Errorf("a request asks for %d threads", len(ids))
 		}
+	}
+}
+
+// What is new in an inbox is no event of a turn, but the row of its thread says it.
+func TestWhatComesIntoAnInboxHasTheThreadReadAgain(t *testing.T) {
+	for _, method := range []string{"inbox/posted", "inbox/stalled", "inbox/acked", "inbox/woken"} {
+		s := newFakeServer(t, 2)
+		got := startFeed(t, s)
+		await(t, got, "all threads are listed", func(msg tea.Msg) bool { return lists(msg, "thread_000", "idle") })
+		s.put("thread_000", "waiting", "")
+		s.event("thread_000", method)
+		await(t, got, method+" is shown", func(msg tea.Msg) bool { return lists(msg, "thread_000", "waiting") })
 	}
 }
 

@@ -1,12 +1,12 @@
 // The overview: threads that need the user, that work, that have failed, and that are done.
-import { html, useEffect, useState } from './html.js'
+import { computed, html, useEffect, useState } from './html.js'
 import { may, limited } from './session.js'
 import { threads, groups, grouped, sums, sumOf, loaded, failed, more, full, loadMore, search, searches, unseen } from './threads.js'
 import { isClosing, undoClose } from './closing.js'
 import { NewThread } from './new_thread.js'
 import { Restarts } from './restarts.js'
 import { Act, Changed, Failure, Loading, Stands, now } from './parts.js'
-import { doing, looks, queueOf } from './states.js'
+import { doing, looks, notTold, queueOf } from './states.js'
 import { titleOf } from './thread_name.js'
 import { clean, count, cut, idHas, money, oneLine, plural, shortPath, span } from './text.js'
 import { to } from './router.js'
@@ -17,7 +17,7 @@ const mostRows = 200
 const typing = 300
 
 // passes reports whether a thread has all words, as the server's search does.
-const passes = words => t => t.agent !== 'mailbox' && words.every(w => [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch].some(s => s?.toLowerCase().includes(w)) || idHas(t.thread_id, w))
+const passes = words => t => t.agent !== 'mailbox' && words.every(w => [t.summary.title, t.agent, t.summary.cwd, t.summary.git?.branch, notTold(t.summary)].some(s => s?.toLowerCase().includes(w)) || idHas(t.thread_id, w))
 
 // useSearch asks the server for what a text finds: {busy, next, error, more()}.
 function useSearch(text) {
@@ -97,6 +97,9 @@ export function Overview() {
 
 const needs = n => n === '0' ? 'Nothing needs you' : n === '1' ? '1 needs you' : `${n} need you`
 
+// untold are the threads on the page that are not told what is new.
+const untold = computed(() => Object.values(groups.value).flat().filter(t => notTold(t.summary)).length)
+
 // Sums is the headline. What is not known, because the server has not looked at all threads, is
 // left out.
 function Sums() {
@@ -106,6 +109,7 @@ function Sums() {
     ${you && html`<span data-state=${s.needs_you ? 'waiting' : undefined}>${needs(you)}</span>`}
     ${working && html`<span data-state=${s.working ? 'working' : undefined} class=${s.working ? '' : 'quiet'}>${working} working</span>`}
     ${s.failed > 0 && html`<span data-state="failed">${failed} failed</span>`}
+    ${untold.value > 0 && html`<span class="quiet">${untold.value} not told what is new</span>`}
     ${!you && !working && !failed && 'Threads'}
     ${s.waiting_since && html`<span class="quiet">oldest wait ${span(now.value - Date.parse(s.waiting_since))}</span>`}
   </h1>`
@@ -123,6 +127,7 @@ function Card({ t }) {
       <span class="title">${cut(titleOf(t), 80)}${t.level ? html` <span class="quiet">child</span>` : null}${unseen(t) && html`<span class="new" title="Something is new since you opened it last"><span aria-hidden="true"> •</span><span class="aside"> new</span></span>`}</span>
     </a>
     <span class="meta"><${Stands} state=${looks(s)} at=${s.since} />${queueOf(s) && ` · ${queueOf(s)}`}${s.waiting_count > 1 ? html` · ${s.waiting_count} questions` : null}${t.state === 'paused' ? ' · paused' : ''}</span>
+    ${notTold(s) && html`<span class="untold">${notTold(s)}</span>`}
     <span class="doing">${closing ? html`closing … <button type="button" class="small" onClick=${() => undoClose(t.thread_id)}>Undo</button>` : cut(doing(s, () => now.value), 160)}</span>
     <span class="facts">
       <span>${clean(t.agent)}</span>

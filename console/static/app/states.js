@@ -1,15 +1,15 @@
 // The states of threads, turns and items: which one is shown, its sign and its word, and what a
 // thread does beside what these say.
-import { clean, cut, oneLine, plural, span, stopsEarly } from './text.js'
+import { clean, clock, cut, oneLine, plural, span, stopsEarly } from './text.js'
 
-const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', blocked: '⊘', rejected: '⊘' }
-const words = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working' }
+const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', blocked: '⊘', rejected: '⊘', untold: '…' }
+const words = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working', untold: 'idle' }
 
 export const signOf = state => signs[state] || '·'
 export const wordOf = state => words[state] || state
 
 // isOver reports whether a thread in this state does nothing: what is known of it is an age.
-export const isOver = state => !['waiting', 'working', 'queued'].includes(state)
+export const isOver = state => !['waiting', 'working', 'queued', 'untold'].includes(state)
 
 // inQueue is what the server says a thread does of which no turn is active (turns/now.go).
 const inQueue = s => s.queued > 0 && s.text === plural(s.queued, 'turn waits', 'turns wait') + ' in the queue'
@@ -19,8 +19,19 @@ export function looks(s) {
   if (s.status === 'working') return inQueue(s) ? 'queued' : 'working'
   if (s.status === 'failed' && s.review) return s.review
   if (s.status !== 'idle') return s.status
-  return s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : s.turn_id ? 'idle' : 'new'
+  return s.interrupted ? 'interrupted' : s.stop_reason ? 'early' : notTold(s) ? 'untold' : s.turn_id ? 'idle' : 'new'
 }
+
+// notTold says how many new entries of its inbox a thread is not told, and why; '' if none
+// (inbox/wakes.go).
+export const notTold = ({ wakes: w }) => w?.waiting > 0 ? `${w.waiting} new, not told: ${whyNotTold(w)}` : ''
+
+const bounds = { silent: '5 wakes without a word', rate: '30 wakes within an hour', chain: '16 wakes caused each other' }
+const whyNotTold = w => w.state === 'held' ? 'it was interrupted' : (bounds[w.reason] || oneLine(w.reason)) + (w.until ? `, until ${clock(w.until)}` : '')
+
+// isStuck reports whether only a person has a thread told what is new, who may not know: a rate
+// ends with time, and what is interrupted is so by a person.
+export const isStuck = s => s.status === 'idle' && s.wakes?.state === 'stalled' && ['silent', 'chain'].includes(s.wakes.reason) && notTold(s) !== ''
 
 // queueOf says how many turns of a thread wait for a place, '' if there is nothing to say.
 export function queueOf(s) {

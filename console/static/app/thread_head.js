@@ -5,7 +5,7 @@ import { thread as rowOf } from './threads.js'
 import { close, isClosing, undoClose } from './closing.js'
 import { Act, Ask, Changed, Copy, Failure, Mark, Stands, useAct, useSettled } from './parts.js'
 import { ThreadName, titleOf } from './thread_name.js'
-import { endOf, looks, queueOf, whyOf } from './states.js'
+import { endOf, looks, notTold, queueOf, whyOf } from './states.js'
 import { clean, count, cut, money, oneLine, plural, shortPath } from './text.js'
 import { to } from './router.js'
 
@@ -30,6 +30,7 @@ export function Head({ t, loader, asText, setAsText }) {
       ${may('work') && !closed && html`<${Rename} t=${t} />`}
       <a href=${to('inbox', t.thread_id)}>Inbox${rowOf(t.thread_id)?.inbox?.unacked ? ` (${rowOf(t.thread_id).inbox.unacked})` : ''}</a>
     </p>
+    ${s && !closed && notTold(s) && html`<p class="untold">${notTold(s)}${may('operate') && html` <${Act} kind="plain" run=${() => change('inbox/wake', { thread_id: t.thread_id })}>Tell it now<//>`}</p>`}
     <${Tools} id=${t.thread_id} turn=${turn} last=${last} closed=${closed}>
       <button type="button" aria-pressed=${asText} onClick=${() => setAsText(!asText)}>${asText ? 'Timeline' : 'Show all as text'}</button>
       <span class="wide-only"><${Copy} text=${t.thread_id}>Copy id<//></span>

@@ -4,6 +4,7 @@ import { signal, computed } from './html.js'
 import { call, change, who } from './session.js'
 import { listen } from './live.js'
 import { refresher } from './refresh.js'
+import { isStuck } from './states.js'
 
 const pageSize = 200
 const mostIds = 100 // of one request
@@ -37,12 +38,13 @@ const since = t => t.summary.since || t.started_at
 export const isCounted = t => t.agent !== 'mailbox' && (!t.level || statusOf(t) === 'needs_you')
 
 // grouped are the threads that pass, by status: those that need the user, the longest wait
-// first; those that work, by start; the others, the newest first.
+// first; those that work, by start; the others, the newest first, but before that what only a
+// person has told what is new.
 export function grouped(passes) {
   const groups = { needs_you: [], working: [], failed: [], done: [], closed: [] }
   for (const t of threads.value.values()) if (passes(t)) groups[statusOf(t)]?.push(t)
   const old = (a, b) => since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : a.latest_seq - b.latest_seq
-  for (const [status, rows] of Object.entries(groups)) rows.sort(status === 'needs_you' || status === 'working' ? old : (a, b) => old(b, a))
+  for (const [status, rows] of Object.entries(groups)) rows.sort(status === 'needs_you' || status === 'working' ? old : (a, b) => isStuck(b.summary) - isStuck(a.summary) || old(b, a))
   return groups
 }
 

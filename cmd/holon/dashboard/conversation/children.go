@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/inbox"
 )
 
 const (
@@ -45,6 +46,8 @@ type childRow struct {
 		TurnID      string    `json:"turn_id"`
 		Interrupted bool      `json:"interrupted"`
 		StopReason  string    `json:"stop_reason"`
+
+		Wakes *inbox.Wakes `json:"wakes"` // of the page's thread
 	} `json:"summary"`
 }
 
@@ -96,6 +99,11 @@ func (in intake) gotChildren(name string, result json.RawMessage) {
 			Next    string     `json:"next_cursor"`
 		}
 		decode(result, &page)
+		for _, t := range page.Threads { // it is listed with those below it
+			if t.ThreadID == in.m.options.Thread {
+				in.m.thread.Summary.Wakes = t.Summary.Wakes
+			}
+		}
 		c.threads, c.more = inTree(page.Threads, in.m.options.Thread), page.Next != ""
 	}
 	in.placeChildren()

@@ -154,6 +154,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 	case notify.TurnQueued:
 		row.State = "queued"
 	case notify.TurnStarted:
+		in.m.thread.Summary.Wakes = nil
 		row.State, row.Progress, row.ProgressMessage = "active", "running", ""
 		row.WaitsFor, row.RetryAt, row.CompletedAt = nil, time.Time{}, time.Time{}
 		row.Error, row.Usage = nil, nil

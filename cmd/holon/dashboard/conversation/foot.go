@@ -149,10 +149,10 @@ func (d drawing) says(p *painter) []string {
 }
 
 // keys is a line with the keys that matter now.
-func (d drawing) keys(p *painter) string { return screen.HelpLine(p.styles, d.help(), p.width) }
+func (d drawing) keys(p *painter) string { return screen.HelpLine(p.styles, d.help(p.now), p.width) }
 
 // help are the keys that matter now.
-func (d drawing) help() []screen.Key {
+func (d drawing) help(now time.Time) []screen.Key {
 	if d.m.sure != nil {
 		return d.m.sure.Keys
 	}
@@ -201,6 +201,7 @@ func (d drawing) help() []screen.Key {
 		case key.Name == "Tab", key.Name == "a":
 		case (key.Name == "↑ ↓" || key.Name == "g G") && !d.m.view.scrolls:
 		case (key.Name == "j k" || key.Name == "Space") && !slices.ContainsFunc(d.m.history.entries, (*entry).selectable):
+		case key.Name == screen.WakeKey && d.m.notTold(now) == "":
 		case key.Name == "r" && d.m.turns.retryable() == nil:
 		case (key.Name == "t" || key.Name == "x") && d.m.thread.State == "closed":
 		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:

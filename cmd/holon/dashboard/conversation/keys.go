@@ -18,6 +18,7 @@ var lineKeys = []screen.Key{
 	{Name: "a", Does: "answer"},
 	{Name: "i", Does: "interrupt"},
 	{Name: "r", Does: "retry"},
+	{Name: screen.WakeKey, Does: "tell it", Short: "tell"},
 	{Name: "w", Does: "next that waits", Short: "next"},
 	{Name: "j k", Does: "select"},
 	{Name: "Space", Does: "unfold"},
@@ -46,6 +47,7 @@ var allKeys = []screen.Key{
 	{Name: "c", Does: "list the threads below"},
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
 	{Name: "r", Does: "retry a turn that did not complete, after a confirmation"},
+	{Name: screen.WakeKey, Does: "tell the agent what is new in its inbox, after a confirmation"},
 	{Name: "x", Does: "close the thread, after a confirmation …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
 	{Name: "t", Does: "give the thread a title, which its agent does not replace"},
@@ -294,6 +296,12 @@ func (h hands) command(now time.Time, name, text string) []screen.Action {
 		}
 	case "r":
 		h.retry()
+	case screen.WakeKey:
+		if h.m.notTold(now) == "" {
+			h.m.status = screen.NothingToTell
+			return nil
+		}
+		h.m.sure = screen.SureWake(h.m.Title(), h.m.options.Thread)
 	case "x":
 		h.close()
 	case "t":

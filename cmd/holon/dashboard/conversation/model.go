@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -75,7 +76,8 @@ type threadRow struct {
 		Commands []agentCommand `json:"commands"`
 	} `json:"config"`
 	Summary struct {
-		Cwd string `json:"cwd"` // where the agent works
+		Cwd   string       `json:"cwd"`   // where the agent works
+		Wakes *inbox.Wakes `json:"wakes"` // what keeps its inbox from waking it
 	} `json:"summary"`
 	Parent *struct {
 		ThreadID string `json:"thread_id"`

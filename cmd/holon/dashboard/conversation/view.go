@@ -137,6 +137,9 @@ func (d drawing) draw(now time.Time) []string {
 	if below := d.childrenLine(p); below != "" && room-len(box) > 3 {
 		lines = append(lines, below)
 	}
+	if told := d.notToldLines(p); len(told) > 0 && room-len(box) > 3+len(told) {
+		lines = append(lines, told...)
+	}
 	v.area = max(0, room+1-len(lines)-len(box))
 	lines = append(lines, screen.Fill(d.timeline(p), width, v.area)...)
 	if boxX >= 0 {
@@ -151,6 +154,23 @@ func (d drawing) draw(now time.Time) []string {
 		lines = append(lines, d.keys(p))
 	}
 	return screen.Fill(lines, width, height)
+}
+
+// notTold says how many new entries of its inbox the thread is not told, and why; "" if none.
+func (m *Model) notTold(now time.Time) string {
+	if m.thread.State == "closed" {
+		return ""
+	}
+	return screen.OneLine(m.thread.Summary.Wakes.Says(now.Location()))
+}
+
+// notToldLines say that, and which key tells them.
+func (d drawing) notToldLines(p *painter) []string {
+	says := d.m.notTold(p.now)
+	if says == "" {
+		return nil
+	}
+	return screen.NoticeLines(p.styles.Notice, says+" · "+screen.WakeKey+" tells it", p.width, d.m.view.height/2)
 }
 
 // header says which thread this is and what it does.

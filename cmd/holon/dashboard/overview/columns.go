@@ -147,6 +147,9 @@ func now(m *Model, t *Thread, now time.Time) string {
 	if s := &t.Summary; turns.Silent(turns.SummaryStatus(s.Status), s.Text, s.Children.Working+s.Children.Waiting, s.UpdatedAt, now) {
 		return t.paused("silent for " + screen.Span(now.Sub(s.UpdatedAt)) + ": holon doctor checks its agent")
 	}
+	if says := t.notTold(now.Location()); says != "" {
+		return t.paused(says)
+	}
 	return t.now()
 }
 

@@ -112,6 +112,9 @@ func (l *list) unknown(n int) bool { return n == 0 && l.cut && l.beyond.AtLeast 
 type totals struct {
 	Counts
 	oldest time.Time // since when the oldest question waits
+
+	notTold int // threads that are not told what is new in their inboxes …
+	stuck   int // … and those among them that only a person has told
 }
 
 func (l *list) totals() (n totals) {
@@ -120,6 +123,11 @@ func (l *list) totals() (n totals) {
 	n.Working += l.beyond.Working
 	n.Failed += l.beyond.Failed
 	for _, t := range l.threads {
+		if t.shown() && t.notTold(time.UTC) != "" {
+			if n.notTold++; t.stuck() {
+				n.stuck++
+			}
+		}
 		if since := t.since(); t.group() == needsYou && (n.oldest.IsZero() || since.Before(n.oldest)) {
 			n.oldest = since
 		}

@@ -22,6 +22,7 @@ var allKeys = []screen.Key{
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed, was blocked or interrupted"},
 	{Name: "R  D", Does: "retry all turns that ended with a restart, dismiss them"},
+	{Name: screen.WakeKey, Does: "tell its agent what is new in its inbox"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
@@ -45,6 +46,7 @@ var allKeys = []screen.Key{
 	{Name: "✓", Does: "has done its last turn"},
 	{Name: "!  ⊘", Does: "failed, blocked or rejected by its review"},
 	{Name: "■", Does: "interrupted or stopped early"},
+	{Name: "…", Does: "not told what is new"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread works in the same directory"},
 	{Name: "+3 −1", Does: "lines that the thread itself has changed"},
@@ -198,6 +200,8 @@ func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []sc
 		return actions
 	case "r":
 		return retry(t)
+	case screen.WakeKey:
+		return wake(t)
 	case "x":
 		return m.close(now, t)
 	case "t":
@@ -231,6 +235,14 @@ func retry(t *Thread) []screen.Action {
 		return say(screen.NothingToRetry)
 	}
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
+}
+
+// wake has a thread told what is new in its inbox.
+func wake(t *Thread) []screen.Action {
+	if t.notTold(time.UTC) == "" {
+		return say(screen.NothingToTell)
+	}
+	return []screen.Action{screen.Wake{Thread: t.ID}}
 }
 
 // close closes a thread soon, unless the person changes their mind. If that interrupts
@@ -324,13 +336,16 @@ func (l *list) keys() (keys []screen.Key) {
 			keys = append(keys, screen.Key{Name: name, Does: what, Short: short})
 		}
 	}
-	t, needed := l.current(), l.totals().NeedsYou
+	t, n := l.current(), l.totals()
+	needed := n.NeedsYou + n.stuck
 	asks, is := t != nil && t.group() == needsYou, t != nil
+	waits := asks || is && t.stuck()
 	add(asks && t.inReview(), "a", "review", "")
 	add(asks && !t.inReview(), "a", "answer", "")
-	add(needed > 0 && !asks, "w", "what waits", "waits")
+	add(needed > 0 && !waits, "w", "what waits", "waits")
 	add(is, "Enter", "open", "")
-	add(needed > 1 && asks, "w", "next that waits", "next")
+	add(needed > 1 && waits, "w", "next that waits", "next")
+	add(is && t.notTold(time.UTC) != "", screen.WakeKey, "tell it", "tell")
 	add(t.retryable(), "r", "retry", "")
 	add(true, "n", "new", "")
 	add(is && t.interruptible(), "i", "interrupt", "")

@@ -84,6 +84,9 @@ func (m *Model) topLine(now time.Time, width int) string {
 	if n.Failed > 0 {
 		parts = append(parts, part{m.list.number(n.Failed, beyond.Failed) + " failed", m.styles.Failed})
 	}
+	if n.notTold > 0 {
+		parts = append(parts, part{fmt.Sprintf("%d not told", n.notTold), m.styles.Notice})
+	}
 	if spent := m.today.on(now); spent != "" {
 		parts = append(parts, part{spent + " today", screen.Style{}})
 	}

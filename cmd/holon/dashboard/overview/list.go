@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/threads"
 )
@@ -120,21 +121,16 @@ func (l *list) arrange() {
 }
 
 // inOrder is the order of rows: what waits and what works the oldest first, what is done the
-// newest first, but before that what has failed: it would be far below.
+// newest first, but before that what has failed, and what is not told: it would be far below.
 func inOrder(a, b *Thread) int {
 	if c := cmp.Compare(a.group(), b.group()); c != 0 {
 		return c
 	}
-	c, first := a.since().Compare(b.since()), 0
+	c := a.since().Compare(b.since())
 	if a.group() >= done {
 		c = -c
 	}
-	if fails := a.Summary.Status == statusFailed; fails != (b.Summary.Status == statusFailed) {
-		if first = 1; fails {
-			first = -1
-		}
-	}
-	return cmp.Or(first, c, strings.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), c, strings.Compare(a.ID, b.ID))
 }
 
 // matches reports whether a thread is listed.
@@ -142,7 +138,7 @@ func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
 		return t.shown()
 	}
-	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.Summary.Status)
+	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.Summary.Status + "\n" + t.notTold(time.UTC))
 	if t.Summary.Git != nil {
 		text += "\n" + strings.ToLower(t.Summary.Git.Branch)
 	}
@@ -189,11 +185,12 @@ func (l *list) move(n int) {
 func (l *list) current() *Thread { return l.threads[l.selected] }
 
 // nextWaiting is the thread that needs the person after the given one, in the
-// order of the list and around its end; "" if there is none.
+// order of the list and around its end; "" if there is none. Threads that only a person has
+// told what is new follow those that ask.
 func (l *list) nextWaiting(after string) string {
 	var waiting []*Thread
 	for _, t := range l.threads {
-		if t.group() == needsYou {
+		if t.group() == needsYou || t.stuck() && t.shown() {
 			waiting = append(waiting, t)
 		}
 	}

@@ -90,7 +90,11 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	if t.inReview() {
 		text = "a shows what the agent said"
 	}
-	lines := []string{styles.Strong.Paint(screen.Fit(t.status(now)+": "+text, width))}
+	first := t.status(now) + ": " + text
+	if says := t.notTold(now.Location()); says != "" && s.Status != statusFailed { // why that failed is nowhere else
+		first = t.paused(says) + " · " + screen.WakeKey + " tells it"
+	}
+	lines := []string{styles.Strong.Paint(screen.Fit(first, width))}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
 		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” works here too: "

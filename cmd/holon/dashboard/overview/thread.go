@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -31,26 +32,27 @@ func (t *Thread) Works() bool { return t.Summary.Status == statusWorking }
 
 // Summary is what a person sees of a thread at a glance.
 type Summary struct {
-	Title        string     `json:"title"`
-	Status       string     `json:"status"`
-	Since        time.Time  `json:"since"`
-	TurnID       string     `json:"turn_id"`
-	Queued       int        `json:"queued"`
-	Waiting      []Waiting  `json:"waiting"`
-	WaitingCount int        `json:"waiting_count"`
-	Reviews      int        `json:"reviews"`
-	Text         string     `json:"text"` // what it does now
-	Children     Children   `json:"children"`
-	Spent        *Spent     `json:"spent"`
-	Changed      Lines      `json:"changed"` // by its own changes of files
-	Interrupted  bool       `json:"interrupted"`
-	Reason       string     `json:"reason"`      // why it was interrupted
-	Review       string     `json:"review"`      // blocked or rejected: the review has refused its end
-	StopReason   string     `json:"stop_reason"` // why it stopped early although it completed
-	UpdatedAt    time.Time  `json:"updated_at"`  // of its newest event
-	SeenSeq      int64      `json:"seen_seq"`
-	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
-	Git          *GitStatus `json:"git"`
+	Title        string       `json:"title"`
+	Status       string       `json:"status"`
+	Since        time.Time    `json:"since"`
+	TurnID       string       `json:"turn_id"`
+	Queued       int          `json:"queued"`
+	Waiting      []Waiting    `json:"waiting"`
+	WaitingCount int          `json:"waiting_count"`
+	Reviews      int          `json:"reviews"`
+	Text         string       `json:"text"` // what it does now
+	Children     Children     `json:"children"`
+	Spent        *Spent       `json:"spent"`
+	Changed      Lines        `json:"changed"` // by its own changes of files
+	Interrupted  bool         `json:"interrupted"`
+	Reason       string       `json:"reason"`      // why it was interrupted
+	Review       string       `json:"review"`      // blocked or rejected: the review has refused its end
+	StopReason   string       `json:"stop_reason"` // why it stopped early although it completed
+	UpdatedAt    time.Time    `json:"updated_at"`  // of its newest event
+	SeenSeq      int64        `json:"seen_seq"`
+	Cwd          string       `json:"cwd"` // where the agent works; "" = nowhere that is known
+	Git          *GitStatus   `json:"git"`
+	Wakes        *inbox.Wakes `json:"wakes"` // what keeps its inbox from waking it
 }
 
 // The statuses of a thread.
@@ -199,6 +201,28 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
+// notTold says how many new entries of its inbox the thread is not told, and why; "" if none.
+func (t *Thread) notTold(zone *time.Location) string {
+	return screen.OneLine(t.Summary.Wakes.Says(zone))
+}
+
+// stuck reports whether only a person has the thread told what is new: what is held is so by
+// one, and a rate ends by itself.
+func (t *Thread) stuck() bool {
+	return t.group() == done && t.notTold(time.UTC) != "" && t.Summary.Wakes.NeedsPerson()
+}
+
+// rank is the order of threads in a group, before that of time.
+func (t *Thread) rank() int {
+	switch {
+	case t.Summary.Status == statusFailed:
+		return 0
+	case t.stuck():
+		return 1
+	}
+	return 2
+}
+
 // interruptible reports whether the thread may have an active turn. Of one in review only its
 // page knows.
 func (t *Thread) interruptible() bool {
@@ -291,8 +315,11 @@ func (t *Thread) sign() string {
 	case statusClosed:
 		return "-"
 	}
-	if t.interrupted() || t.stoppedEarly() {
+	switch {
+	case t.interrupted(), t.stoppedEarly():
 		return "■"
+	case t.notTold(time.UTC) != "":
+		return "…"
 	}
 	return "✓"
 }

@@ -128,6 +128,8 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 		return "turn/retry", map[string]any{"turn_id": a.Turn}
 	case screen.Rename:
 		return "thread/rename", map[string]any{"thread_id": a.Thread, "title": a.Title}
+	case screen.Wake:
+		return "inbox/wake", map[string]any{"thread_id": a.Thread}
 	case screen.Close:
 		return "thread/close", map[string]any{"thread_id": a.Thread}
 	case screen.DismissLost:

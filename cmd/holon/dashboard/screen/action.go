@@ -37,6 +37,8 @@ type (
 	Interrupt struct{ Turn string }
 	Retry     struct{ Turn string }
 	Close     struct{ Thread string }
+	// Wake has a thread told what is new in its inbox, whatever keeps that from it.
+	Wake struct{ Thread string }
 	// Rename gives a thread a title; an empty one gives it back to the agent.
 	Rename struct{ Thread, Title string }
 	// RetryLost retries the turns that ended with a restart. Its result is a Retried.
@@ -90,6 +92,7 @@ func (Steer) action()       {}
 func (Interrupt) action()   {}
 func (Retry) action()       {}
 func (Close) action()       {}
+func (Wake) action()        {}
 func (Rename) action()      {}
 func (RetryLost) action()   {}
 func (DismissLost) action() {}
