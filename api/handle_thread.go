@@ -274,6 +274,7 @@ type ThreadReadResult struct {
 	Timers        *int               `json:"timers,omitzero"`
 	Children      turns.Children     `json:"children"`
 	WaitsFor      []string           `json:"waits_for,omitzero"`
+	Wakes         *inbox.Wakes       `json:"wakes,omitzero"` // that of the summary
 	LatestSeq     int64              `json:"latest_seq"`
 }
 
@@ -310,5 +311,8 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 	}
 	sum, err := h.summaryOf(ctx, p.ThreadID)
 	h.summarized(r.Thread, sum)
+	if sum != nil {
+		r.Wakes = sum.Wakes
+	}
 	return r, err
 }

@@ -1038,6 +1038,13 @@ export type ThreadReadResult = {
     room: number;
   };
   waits_for?: string[];
+  wakes?: {
+    state: Open<"held" | "stalled">;
+    reason: Open<"interrupted" | "silent" | "rate" | "chain">;
+    since: string;
+    until?: string;
+    waiting: number;
+  };
   latest_seq: number;
 };
 
