@@ -237,6 +237,23 @@ func TestEndsWaitForTheirSiblings(t *testing.T) {
 			h.done(work[1], "two")
 			h.wokenOnce("two")
 		}},
+		{"again after a turn of a client that has said nothing to it", setup{}, func(h *harness) {
+			work := h.siblings(2)
+			h.send("a", "hello")
+			h.speak(h.next(h.model)) // a wake, whose count a client's turn begins anew
+			h.done(work[0], "one")
+			h.took("a", 1)
+			h.start("a")
+			p := h.next(h.model)
+			if !strings.Contains(p.said(), "one") {
+				h.t.Errorf("prompt %s", p.said())
+			}
+			p.end(turns.Completed)
+			h.ended(p.TurnID)
+			h.idle(h.model)
+			h.done(work[1], "two")
+			h.wokenOnce("one", "two")
+		}},
 		{"not if a client asks", setup{}, func(h *harness) {
 			work := h.siblings(2)
 			h.done(work[0], "one")

@@ -51,16 +51,20 @@ func (r wakesFirst) Load(ctx context.Context, threadID string) (turns.Loaded, er
 	return l, nil
 }
 
-// An inbox that wakes its thread at each end, whatever its policy says: a thread that is read
-// again has forgotten that.
+// An inbox that wakes its thread at each end: it sees no child turn that has not ended.
 type eachEnd struct{ engine.Rows }
 
-func (r eachEnd) LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error) {
-	box, err := r.Rows.LoadInbox(ctx, threadID)
-	if box != nil {
-		box.Policy.WakeWhen = inbox.WhenEach
+func (r eachEnd) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.Rows.ReadToDecide(ctx, func(l ledger.Reader) error { return f(noSiblings{l}) })
+}
+
+type noSiblings struct{ ledger.Reader }
+
+func (r noSiblings) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	if rg.Index == turns.Unsettled && len(rg.Prefix) == 1 && len(rg.Only) == 1 { // that of turns.UnendedOf
+		return nil
 	}
-	return box, err
+	return r.Reader.Scan(rg, f)
 }
 
 // A policy that only memory has: a restart has forgotten which turns were detached.
@@ -287,7 +291,7 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 		"an end in review counts as accepted": {"reviews", unreviewed, []string{"P1"}},
 		"a cut loses what was not read":       {"cuts", func() *variant { return &variant{losesCut: true} }, []string{"P1"}},
 		"an end forgets what was told before": {"murmur", forgetsEarlier, []string{"P2"}},
-		"ends wake their owner one by one":    {"wakes", func() *variant { return &variant{rows: func(r engine.Rows) engine.Rows { return eachEnd{r} }} }, []string{"P12"}},
+		"ends wake their owner one by one":    {"siblings", func() *variant { return &variant{rows: func(r engine.Rows) engine.Rows { return eachEnd{r} }} }, []string{"P12"}},
 		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
 		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},
 	} {

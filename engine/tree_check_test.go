@@ -57,6 +57,7 @@ type treeThread struct {
 	wakes  []time.Time // since a client has asked for something
 	silent int         // wakes in a row that ended without a word
 	asked  int64       // when a client has asked for something last
+	woken  int64       // when one has asked to wake it
 	policy inbox.Settings
 }
 
@@ -130,6 +131,7 @@ func (l *treeLog) event(e event) {
 		l.renew(b.EntryIDs)
 	case notify.InboxWoken:
 		l.asked(e.ThreadID)
+		l.threads[e.ThreadID].woken = e.Seq
 		l.renew(e.body(l.w.h.t).(*inbox.Woken).EntryIDs)
 	case notify.InboxAcked:
 		b := e.body(l.w.h.t).(*inbox.Acked)
@@ -412,7 +414,7 @@ func (l *treeLog) woken(e event, t *treeTurn) {
 }
 
 // justNow is how many events may lie between the judgement about a wake and its commit.
-const justNow = 20
+const justNow = 10
 
 // early checks that ends alone wake nobody while their siblings are at work (P12).
 func (l *treeLog) early(thread string) {
@@ -422,7 +424,7 @@ func (l *treeLog) early(thread string) {
 		switch {
 		case x.thread != thread || !x.fresh || l.reserved(x) || x.turn != nil && x.turn.ends[x.end] > 0:
 			continue
-		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID):
+		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
 			return
 		case oldest.IsZero():
 			oldest = x.posted

@@ -102,6 +102,10 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"start", "background", "background", "background", "send", "report", "ack", "wake", "idle"},
 		clients: 2, moves: 3, lives: 2, crashes: 5, children: 3, atOnce: 2, calls: 3, silent: 4, more: 4, slots: []int{1, 8}, threads: [][]string{pair},
 	},
+	"siblings": { // many children of one turn, which end at different times
+		kinds:   []string{"start", "start", "background", "report", "wake", "idle", "interrupt", "retry"},
+		clients: 2, moves: 4, lives: 2, crashes: 3, children: 9, atOnce: 4, slots: []int{8}, threads: [][]string{{"a", "a1", "a2", "a3", "a4"}},
+	},
 	"silent": { // agents that have nothing to say to what they are told
 		kinds:   []string{"background", "background", "send", "start"},
 		clients: 1, moves: 3, lives: 1, children: 2, atOnce: 2, silent: 10, slots: []int{8}, threads: [][]string{pair},
@@ -143,7 +147,8 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "ends", "awaits", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-	}[seed%28]
+		"siblings", "siblings",
+	}[seed%30]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

@@ -61,6 +61,7 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 	case *Woken:
 		f.tell(b.EntryIDs, "")
 		f.box().lift(h.Seq)
+		f.box().Woken = h.Seq
 		f.release()
 	case *Stalled:
 		f.box().Stalled, f.box().StalledAt, f.box().WakeAt = b.Reason, h.Timestamp.Milli(), b.Until.Milli()

@@ -239,6 +239,7 @@ func (m *naive) checkBox(w *world) error {
 		}
 	}
 	want.ToldTurn, want.Untold, want.Silent, want.ToldSeq = m.toldTurn, m.untold, m.silent, m.toldSeq
+	want.Woken = m.lifted
 	if !m.wakeAt.IsZero() {
 		want.WakeAt = m.wakeAt.UnixMilli()
 	}

@@ -32,6 +32,7 @@ type Inbox struct {
 	StalledAt  int64   // since when
 	Wakes      []int64 // when the newest wakes started, at most MaxWakesAnHour
 	Lifted     int64   // seq of the event that lifted the bounds on wakes last
+	Woken      int64   // seq of the newest inbox/woken
 	ToldTurn   string  // the turn that was told last
 	ToldSeq    int64   // seq of the inbox/told that told last
 	Untold     bool    // the entries of that one were made new again
@@ -67,6 +68,7 @@ func (b *Inbox) Settle(first int64) {
 	b.fresh = false
 	b.UpdatedSeq = notify.Settle(b.UpdatedSeq, first)
 	b.Expired, b.Lifted = notify.Settle(b.Expired, first), notify.Settle(b.Lifted, first)
+	b.Woken = notify.Settle(b.Woken, first)
 	b.ToldSeq = notify.Settle(b.ToldSeq, first)
 }
 
@@ -85,11 +87,11 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "inboxes",
 	Columns: []string{"thread_id", "due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq"},
 	Unique: ledger.ErrStale,
 })
 
@@ -140,7 +142,7 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
 		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
 		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged, notify.Settle(b.Lifted, first),
-		notify.Settle(b.ToldSeq, first), b.StalledAt,
+		notify.Settle(b.ToldSeq, first), b.StalledAt, notify.Settle(b.Woken, first),
 	}, nil
 }
 
@@ -151,7 +153,7 @@ func ReadRow(v ledger.Values) (*Inbox, error) {
 		UnackedEntries: int(v.Int(6)), NewEntries: int(v.Int(7)), FlushAt: v.Int(8), TimerAt: v.Int(9), AckedAt: v.Int(10),
 		Expired: v.Int(11), Silent: int(v.Int(12)), WakeAt: v.Int(13), Stalled: Stall(v.Text(14)), ToldTurn: v.Text(15),
 		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18), Lifted: v.Int(22),
-		ToldSeq: v.Int(23), StalledAt: v.Int(24),
+		ToldSeq: v.Int(23), StalledAt: v.Int(24), Woken: v.Int(25),
 	}
 	if err := json.Unmarshal(v.Blob(19), &b.Policy); err != nil {
 		return nil, fmt.Errorf("policy of the inbox of %s: %w", b.ThreadID, err)

@@ -70,7 +70,7 @@ func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved f
 			return err
 		case turnID != "" && reserved(turnID):
 			return nil
-		case !unended[parent] || e.LastRaw <= box.Lifted: // no end, or one that waits for nothing
+		case !unended[parent] || e.LastRaw <= box.Woken: // no end, or one that waits for nothing
 			v.OK = true
 			return ledger.ErrEnough
 		case oldest.IsZero() || e.PostedAt.Before(oldest):

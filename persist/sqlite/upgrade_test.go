@@ -106,9 +106,10 @@ func TestDatabaseOfSchema21IsUpgraded(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone  string
 		since int64
+		woken int64
 	}{
-		"the log is whole":   {"", stalledAt},
-		"the event has gone": {"DELETE FROM events; UPDATE meta SET first_seq = 1000;", 1795836906669},
+		"the log is whole":   {"", stalledAt, 73},
+		"the event has gone": {"DELETE FROM events; UPDATE meta SET first_seq = 1000;", 1795836906669, 0},
 	} {
 		dir, frames, events := frozen(t, schema21+c.gone)
 		s := running(t, Options{Dir: dir})
@@ -116,7 +117,7 @@ func TestDatabaseOfSchema21IsUpgraded(t *testing.T) {
 			checkUpgraded(t, s, frames, events, 3)
 		}
 		rows, err := s.view.InboxRows(t.Context(), []string{"silent", "lifted", "held"})
-		if err != nil || len(rows) != 3 || rows["silent"].StalledAt != c.since || rows["lifted"].StalledAt != 0 || rows["held"].StalledAt != 0 {
+		if err != nil || len(rows) != 3 || rows["silent"].StalledAt != c.since || rows["lifted"].StalledAt != 0 || rows["held"].StalledAt != 0 || rows["lifted"].Woken != c.woken {
 			t.Errorf("%s: %+v, %v", name, rows, err)
 		}
 		l, err := s.view.Summaries(t.Context(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"held", "silent"}}})

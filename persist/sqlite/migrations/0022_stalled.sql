@@ -8,3 +8,9 @@ UPDATE inboxes SET stalled_at = coalesce(
 WHERE stalled <> '';
 
 CREATE INDEX inboxes_stalled ON inboxes (thread_id) WHERE stalled IN ('silent', 'rate', 'chain');
+
+-- What came before a client has asked to wake the thread waits for nothing.
+
+ALTER TABLE inboxes ADD COLUMN woken_seq INTEGER NOT NULL DEFAULT 0; -- of the newest inbox/woken; 0 = none
+UPDATE inboxes SET woken_seq = coalesce(
+    (SELECT e.seq FROM events e WHERE e.thread_id = inboxes.thread_id AND e.method = 'inbox/woken' ORDER BY e.seq DESC LIMIT 1), 0);
