@@ -422,10 +422,10 @@ func (l *treeLog) early(thread string) {
 	policy := l.threads[thread].policy
 	for _, x := range l.order {
 		switch {
-		case x.thread != thread || !x.fresh || l.reserved(x) || x.turn != nil && x.turn.ends[x.end] > 0:
+		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
 			continue
 		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
-			return
+			return // also if an answer may have it: that may have failed by now
 		case oldest.IsZero():
 			oldest = x.posted
 		}
