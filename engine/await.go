@@ -58,10 +58,11 @@ func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, ca
 		defer x.callEnds(w)
 	}
 	err = w.ringsUntil(ctx, timeout, func(over bool) (done bool, err error) {
-		if r.Results, err = x.results(ctx, w); err != nil || w.satisfied(r.Results) {
+		if r.Results, err = x.results(ctx, w); err != nil || !w.left(r.Results) {
 			return true, err
 		}
-		if r.Reason, err = x.cutShort(ctx, w); err != nil || r.Reason != "" {
+		// An answer that has an end says too that somebody waits: its agent would call again.
+		if r.Reason, err = x.cutShort(ctx, w); err != nil || r.Reason != "" || w.satisfied(r.Results) {
 			return true, err
 		}
 		r.TimedOut = over && timeout > 0
@@ -189,18 +190,15 @@ const takenWithin = 5 * time.Second
 // satisfied reports whether the request need not wait any longer. A wrong id neither
 // satisfies the request nor keeps it waiting.
 func (w *await) satisfied(list []turns.Result) bool {
-	some, left := false, false
-	for i := range list {
-		switch r := &list[i]; {
-		case r.State == turns.NotFound || r.State == turns.InvalidScope:
-		case r.Accepted():
-			some = true
-		case w.self && r.State == turns.InReview: // the caller may be the reviewer, and would wait for itself
-		default:
-			left = true
-		}
-	}
-	return !left || some && !w.all
+	return !w.left(list) || !w.all && slices.ContainsFunc(list, func(r turns.Result) bool { return r.Accepted() })
+}
+
+// left reports whether any of the turns can be waited for.
+func (w *await) left(list []turns.Result) bool {
+	return slices.ContainsFunc(list, func(r turns.Result) bool {
+		return !r.Accepted() && r.State != turns.NotFound && r.State != turns.InvalidScope &&
+			(!w.self || r.State != turns.InReview) // the caller may be the reviewer, and would wait for itself
+	})
 }
 
 // register makes sure that the owner's thread exists, and reserves what the request shows

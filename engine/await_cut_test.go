@@ -159,6 +159,32 @@ func TestCutAnswerTellsTheEndsThatItShows(t *testing.T) {
 	})
 }
 
+// An answer that has an end, and need not wait, is no reason to wait again: the agent is told
+// that a person waits as long as something goes on. Once all has ended, it is not.
+func TestAnswerWithAnEndSaysThatAPersonWaits(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family("b", "d")
+		one, two := h.child("a", "b", false), h.child("a", "d", false)
+		first, second := h.next(h.agent), h.next(h.agent)
+		h.done(first, "the result")
+		synctest.Wait()
+		next := h.start("a")
+		h.cut(h.agentAwaits(awaitBy(one.TurnID)), "", 1)
+		h.cut(h.agentAwaits(awaitBy(one.TurnID, two.TurnID)), turns.CutQueued, 1).sent(true)
+		if got := h.detachedFor(); len(got) != 1 || got[second.TurnID] != turns.DetachQueued {
+			t.Errorf("detached %v", got)
+		}
+		h.speak(c)
+		if p := h.next(h.model); p.TurnID != next.TurnID {
+			t.Errorf("the next turn is %+v", p.Prompt)
+		} else {
+			h.speak(p)
+		}
+		h.done(second, "the other result")
+		h.wokenOnce("the other result")
+	})
+}
+
 // heldBack holds back the way of one end into the inbox: the reading of its text.
 type heldBack struct {
 	engine.Rows

@@ -28,7 +28,8 @@ type attempt struct {
 }
 
 // stillTrue is the fence of an attempt: the decision is taken anew in the
-// transaction that begins it, unless an earlier attempt may have arrived.
+// transaction that begins it, unless an earlier attempt may have arrived. That of a stall is
+// taken anew all the same: no later message says that somebody has ended it.
 type stillTrue struct {
 	bridge  *bridge
 	d       *bridges.Delivery // as it was before the attempt
@@ -38,7 +39,7 @@ type stillTrue struct {
 // Check implements ledger.Fence.
 func (f *stillTrue) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 	f.verdict = bridges.Verdict{} // the verdict of a transaction that was rolled back does not count
-	if f.d.Arrived || f.d.Forced {
+	if f.d.Forced || f.d.Arrived && f.d.EventType != bridges.TypeStalled {
 		return nil, nil
 	}
 	// The bridge as it is in memory: a pause since the event does not concern it.

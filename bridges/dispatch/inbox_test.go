@@ -70,12 +70,13 @@ func TestAStallIsDeliveredOnce(t *testing.T) {
 			m.Book(func(b *inbox.Book) error { _, err := b.WakeNow(""); return err })
 			m.Commit()
 		}
+		arrives := false
 		fails := func(on bool) {
 			w.target.mu.Lock()
 			defer w.target.mu.Unlock()
 			if w.target.answer = nil; on {
 				w.target.answer = func(*bridges.Outgoing, int) bridges.Result {
-					return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}
+					return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true, Arrived: arrives}
 				}
 			}
 		}
@@ -107,15 +108,24 @@ func TestAStallIsDeliveredOnce(t *testing.T) {
 		fails(false)
 		time.Sleep(time.Hour)
 		want(t, "a stall that was ended", w.target.take(), "")
+		arrives = true
 		fails(true)
 		stall(inbox.StallSilent, time.Time{}) // 12
+		synctest.Wait()
+		lift()
+		fails(false)
+		time.Sleep(time.Hour)
+		want(t, "a stall that was ended after it may have arrived", w.target.take(), "inbox.stalled 12") // not again
+		arrives = false
+		fails(true)
+		stall(inbox.StallSilent, time.Time{}) // 14
 		synctest.Wait()
 		m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
 		m.Commit()
 		fails(false)
 		time.Sleep(time.Hour)
 		want(t, "a stall of a closed thread", w.target.take(), "")
-		want(t, "rows", w.deliveries("s"), "stalled 6 delivered, stalled 8 delivered, stalled 10 suppressed (lifted), stalled 12 suppressed (lifted)")
+		want(t, "rows", w.deliveries("s"), "stalled 6 delivered, stalled 8 delivered, stalled 10 suppressed (lifted), stalled 12 suppressed (lifted), stalled 14 suppressed (lifted)")
 		want(t, "rows of others", w.deliveries("other"), "")
 	})
 }

@@ -214,7 +214,7 @@ interrupt by a person, or a bound on wakes. It starts nothing if the policy of t
 inbox says "wake none".`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			return entriesCommand(g, cmd, args, "inbox/wake", map[string]any{}, "New again: %s.", "No entry had to be made new again.")
+			return entriesCommand(g, cmd, args, "inbox/wake", map[string]any{}, "New again: %s.", "No interrupt and no bound keeps it from being woken any more.")
 		}),
 	}
 }

@@ -36,7 +36,8 @@ it:
   holon notify --all --bridge hook --method thread/closed
 
 --on chooses: final (how turns end), questions (what waits for a person, and its
-answer), progress (starts of turns, and steps), inbox (entries of inboxes).
+answer), progress (starts of turns, and steps), inbox (entries of inboxes, and that
+one does not wake its thread any more).
 --target is a channel of Slack (#builds, C012AB3CD, or C012AB3CD/TS for a thread
 in it), an issue or pull request of GitHub (also as its address), or another
 topic of ntfy than that of the bridge. Webhooks have none.

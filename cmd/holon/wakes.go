@@ -67,7 +67,7 @@ func sayNotTold(c *caller, rows []json.RawMessage) error {
 // printNotTold says it of the newest open threads. What cannot be read is no failure: the
 // status itself is known.
 func printNotTold(c *caller) error {
-	const newest = 200
+	const newest = 1000 // a page: an owner is older than all its child threads
 	found, err := summaryListing.fetch(c.ctx, c.client, withSummary(map[string]any{"state": string(threads.Running)}), newest)
 	if err != nil {
 		if c.ctx.Err() != nil {
@@ -77,8 +77,14 @@ func printNotTold(c *caller) error {
 		return nil
 	}
 	lines, err := notToldLines(c, found.rows)
-	if err != nil || len(lines) == 0 {
+	if err != nil {
 		return err
+	}
+	if found.more {
+		c.note("Whether threads are not told what is new was looked at for the newest %d only: holon threads --limit 0 says it of all.", newest)
+	}
+	if len(lines) == 0 {
+		return nil
 	}
 	_, err = fmt.Fprintf(c.textOut(), "\n%s\n", strings.Join(lines, "\n"))
 	return err

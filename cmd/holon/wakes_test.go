@@ -44,3 +44,31 @@ func TestWhatAThreadIsNotToldIsSaid(t *testing.T) {
 	eventually(t, "it is told", func() bool { return strings.Contains(s.want("turns", "main"), "active") })
 	said(false)
 }
+
+// An owner of much work is older than all its child threads: status says of it too what it is
+// not told, and says so if it has not looked at all threads.
+func TestStatusLooksFurtherThanTheNewestThreads(t *testing.T) {
+	s := startServerWith(t, "slow=exec:sleep 3600")
+	s.want("call", "thread/start", `{"thread_id":"main","agent":"slow"}`)
+	s.want("inbox", "policy", "main", "--wake=idle", "--enabled=false")
+	s.want("run", "-d", "--thread=main", "work")
+	eventually(t, "the turn is active", func() bool { return strings.Contains(s.want("turns", "main"), "active") })
+	s.want("interrupt", "main")
+	s.want("inbox", "send", "main", "look")
+	newer := func(n int) {
+		for range n {
+			s.did("thread/start", `{"agent":"slow"}`)
+		}
+	}
+	const line, less = "1 new, not told: it was interrupted (holon inbox wake main)", "holon threads --limit 0"
+	newer(250)
+	r := s.holon("status")
+	contains(t, r.out, line)
+	if strings.Contains(r.out+r.err, less) {
+		t.Errorf("it has looked at all:\n%s%s", r.out, r.err)
+	}
+	newer(750)
+	contains(t, s.holon("status").err, less)
+	contains(t, s.holon("threads", "--limit=0").err, line)
+	contains(t, s.want("inbox", "wake", "main"), "No interrupt and no bound keeps it from being woken any more.")
+}

@@ -170,7 +170,11 @@ func (d drawing) notToldLines(p *painter) []string {
 	if says == "" {
 		return nil
 	}
-	return screen.NoticeLines(p.styles.Notice, says+" · "+screen.WakeKey+" tells it", p.width, d.m.view.height/2)
+	how := screen.WakeKey + " tells it"
+	if d.m.focus == onInput {
+		how = "Esc, then " + how
+	}
+	return screen.NoticeLines(p.styles.Notice, says+" · "+how, p.width, d.m.view.height/2)
 }
 
 // header says which thread this is and what it does.

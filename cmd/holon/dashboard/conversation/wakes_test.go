@@ -15,7 +15,9 @@ func TestAThreadThatIsNotToldWhatIsNewSaysSo(t *testing.T) {
 		p.below = []object{{"thread_id": thread, "summary": object{"wakes": stalled}}}
 		p.open()
 		p.item("i1", "t1", "completed", said("All is sorted."))
+		p.shows("Esc, then W tells it") // to the line for the agent it is a letter
 		p.keys("<esc>")
+		p.hides("Esc, then W")
 		p.golden(fmt.Sprintf("not-told_%dx%d", size[0], size[1]))
 
 		p.keys(screen.WakeKey)
