@@ -52,7 +52,7 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if s.Wake == inbox.WakeNone {
 			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)
 		} else {
-			g.note("Its end goes into the inbox of %s, whose agent is told when it has no other turn.", owner)
+			g.note("Its end goes into the inbox of %s, whose agent is told when it has no other turn and the other background work of the same turn has ended too.", owner)
 		}
 		return nil
 	})(cmd, nil)

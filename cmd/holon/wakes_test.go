@@ -72,3 +72,12 @@ func TestStatusLooksFurtherThanTheNewestThreads(t *testing.T) {
 	contains(t, s.holon("threads", "--limit=0").err, line)
 	contains(t, s.want("inbox", "wake", "main"), "No interrupt and no bound keeps it from being woken any more.")
 }
+
+// An end may wait for others, so nobody is promised a wake at each.
+func TestBackgroundSaysWhenItsOwnerIsTold(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=main", "hello")
+	s.want("inbox", "policy", "main", "--wake=idle")
+	r := s.holon("run", "--background", "--parent=main", "work")
+	contains(t, r.err, "the other background work of the same turn has ended too")
+}
