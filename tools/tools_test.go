@@ -217,7 +217,7 @@ func TestSayingWhatToDoNext(t *testing.T) {
 		{"turn/start", "work_start", strings.Replace(startedTurn, `"seq"`, `"reason":"steered","seq"`, 1), "Started turn turn_1 in thread child. Somebody has sent a message to your turn"},
 		{"turn/start", "work_start", strings.Replace(startedTurn, `"seq"`, `"reason":"queued","detached":{"reason":"queued"},"seq"`, 1), "End your turn now. The work goes on in the background"},
 		{"turn/start", "work_start", startedTurn, "Your turn does not end before it has ended"},
-		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"queued","attention_policy":"notify_on_terminal","wake":"idle","seq":6}`, "You will be told when it ends"},
+		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"queued","attention_policy":"notify_on_terminal","wake":"idle","seq":6}`, "You will be told when it has ended"},
 		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"active","attention_policy":"notify_on_terminal","wake":"none","seq":6}`, "does not wake you"},
 		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"active","attention_policy":"notify_on_terminal","wake":"idle","detached":{"reason":"timeout"},"seq":6}`, "goes on in the background (timeout)"},
 		{"turn/start", "work_start", `{"turn_id":"turn_1","thread_id":"child","state":"completed","attention_policy":"blocking_until_terminal",` + strings.TrimPrefix(oneResult, "{"), "it has ended"},

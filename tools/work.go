@@ -25,7 +25,7 @@ func (s *Server) addWork() {
 		description: "Start work in a child thread: another agent gets the prompt, and you get turn_id and thread_id at once (or the result, with wait_seconds). " +
 			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have. " +
 			"With tasks: several at once.",
-		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}, "tasks": {least: minTasks, most: maxTasks}},
+		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}, "tasks": {least: 0, most: maxTasks}},
 	}, s.workStart)
 	add(s, tool{
 		name: "work_await",
@@ -73,7 +73,7 @@ type workStartIn struct {
 }
 
 func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (answer, *api.Error) {
-	if in.Tasks != nil {
+	if len(in.Tasks) > 0 { // some models fill in every member
 		return r.startTasks(ctx, in)
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
@@ -169,7 +169,7 @@ func started(t *turns.StartResult, data []byte) answer {
 	if t.Wake == "none" {
 		return saying(text+" Its end will be in your inbox, and does not wake you: call inbox_read or work_await.\n", data)
 	}
-	return saying(text+" You will be told when it ends, also after your turn. To have its result in this turn, call work_await.\n", data)
+	return saying(text+" You will be told when it has ended, after your turn together with what else you have in the background. To have its result in this turn, call work_await.\n", data)
 }
 
 // workAwaitIn are the params of work_await.
