@@ -56,11 +56,12 @@ func (a *actor) attemptDue() time.Time {
 	return due
 }
 
-// sleepTime is how long the actor may wait for its intake.
+// sleepTime is how long the actor may wait for its intake. What is due is a time of the wall: a
+// timer stands still while the machine sleeps.
 func (a *actor) sleepTime() time.Duration {
 	const asleep = time.Hour
 	if next := a.nextDue(); !next.IsZero() {
-		return max(0, time.Until(next))
+		return min(max(0, time.Until(next)), maxSleep)
 	}
 	switch {
 	case a.state.active != nil || a.dead != nil:
