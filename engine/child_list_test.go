@@ -173,6 +173,28 @@ func TestEachResultIsToldOnceToANewAttempt(t *testing.T) {
 				h.t.Errorf("told %d, untold %d", told, untold)
 			}
 		}},
+		{"the new end of a child that was tried again after a list had told its first", setup{}, func(h *harness) {
+			c := h.retried("b")
+			r := h.child("a", "b", true)
+			work := h.next(h.agent)
+			h.message(work, "the first")
+			work.end(turns.Failed)
+			h.took("a", 1)
+			c.crash()
+			p := h.next(h.model)
+			h.listed(p, "the first")
+			h.retry(r.TurnID)
+			h.done(h.next(h.agent), "the second")
+			h.took("a", 2)
+			p.crash()
+			p = h.next(h.model)
+			h.listed(p, "the second")
+			h.speak(p)
+			h.idle(h.model)
+			if told, untold := h.timesTold("a"); told != 2 || untold != 0 || h.wakes("a") != 0 || len(h.entries("a")) != 0 {
+				h.t.Errorf("told %d, untold %d, %d wakes, entries %s", told, untold, h.wakes("a"), ids(h.entries("a")))
+			}
+		}},
 		{"what an answer under way tells is listed by its state", setup{}, func(h *harness) {
 			c := h.retried("b")
 			id := h.ends("b", "the result")

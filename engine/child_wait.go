@@ -455,7 +455,7 @@ func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (map[st
 	}
 	out := make(map[string]inbox.End, len(ends))
 	for _, e := range append(ends, told...) {
-		if !inInput[string(e.Entry.EntryID)] {
+		if was := out[e.TurnID]; e.Seq > was.Seq && !inInput[string(e.Entry.EntryID)] { // an earlier end is superseded
 			out[e.TurnID] = e
 		}
 	}

@@ -51,15 +51,19 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 // EndsWait judges whether the ends of background child turns, which alone are fresh in the inbox
 // of a thread, wait for each other: with WhenSettled an end wakes its owner once no background
 // child turn of the same turn is unended, once the oldest of them has waited for WakeMaxWait, or
-// once a client has asked to wake the thread. reserved says which ends an answer under way tells: they neither wake nor wait. The verdict is
-// from rows alone, so that a restart changes nothing.
+// once a client has asked to wake the thread. reserved says which ends an answer under way
+// tells: they neither wake nor wait. The verdict is from rows alone, so that a restart changes
+// nothing. With an error it is zero.
 func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
 	if s.WakeWhen != WhenSettled {
 		return WakeVerdict{OK: true}, nil
 	}
 	unended, err := turns.ParentsOfUnended(r, box.ThreadID)
-	if len(unended) == 0 || err != nil {
-		return WakeVerdict{OK: true}, err
+	if err != nil {
+		return v, err
+	}
+	if len(unended) == 0 {
+		return WakeVerdict{OK: true}, nil
 	}
 	var oldest time.Time // of the ends that wait
 	err = r.Scan(ledger.Range{Index: EntryNew, Prefix: []any{box.ThreadID}}, func(c ledger.Values) error {
@@ -78,8 +82,11 @@ func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved f
 		}
 		return nil
 	})
-	if v.OK || err != nil || oldest.IsZero() || s.WakeMaxWait == 0 {
-		return v, err
+	if err != nil {
+		return WakeVerdict{}, err
+	}
+	if v.OK || oldest.IsZero() || s.WakeMaxWait == 0 {
+		return v, nil
 	}
 	v.At = oldest.Add(s.WakeMaxWait)
 	if latest := now.Add(s.WakeMaxWait); v.At.After(latest) { // it is from before the clock was set back
