@@ -2,9 +2,11 @@ package api
 
 import (
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // The rules of single methods for agents.
@@ -26,17 +28,7 @@ func childThread(v *viewer, p *ThreadStartParams) error {
 			}
 		}
 	}
-	if p.Cwd == "" {
-		return nil
-	}
-	s, err := v.api.Reader.ReadThread(v.ctx, v.agent.ThreadID, 0)
-	if err != nil {
-		return err
-	}
-	if s.Thread == nil || !inDirectory(s.Thread.Cwd, p.Cwd) {
-		return notAllowed("cwd", "a child thread works in the directory of its owner or below")
-	}
-	return nil
+	return inOwnDirectory(v, p.Cwd)
 }
 
 func firstOf(err error, or *Error) error {
@@ -57,8 +49,14 @@ func inDirectory(dir, path string) bool {
 }
 
 // childTurn lets an agent start child turns only: its own thread is their owner. A
-// token of one attempt makes them children of that turn.
+// token of one attempt makes them children of that turn. A job may leave the parent out.
 func childTurn(v *viewer, p *TurnStartParams) error {
+	if p.Job != "" && p.ThreadID == "" {
+		return jobOfOwn(v, p)
+	}
+	if err := below("thread_id")(reflect.TypeFor[TurnStartParams]())(v, reflect.ValueOf(p).Elem()); err != nil {
+		return err
+	}
 	if p.Parent == nil || p.Parent.ThreadID != v.agent.ThreadID {
 		return notAllowed("parent.thread_id", "an agent starts child turns of its own thread only")
 	}
@@ -71,6 +69,40 @@ func childTurn(v *viewer, p *TurnStartParams) error {
 	parent := *p.Parent
 	parent.TurnID = v.agent.TurnID
 	p.Parent = &parent
+	return nil
+}
+
+// jobOfOwn lets an agent ask for jobs of its own turn, in its directory or below.
+func jobOfOwn(v *viewer, p *TurnStartParams) error {
+	parent := threads.Parent{ThreadID: v.agent.ThreadID}
+	if p.Parent != nil {
+		parent = *p.Parent
+	}
+	if parent.ThreadID != v.agent.ThreadID {
+		return notAllowed("parent.thread_id", "an agent asks for jobs of its own turn only")
+	}
+	if v.agent.TurnID != "" {
+		if parent.TurnID != "" && parent.TurnID != v.agent.TurnID {
+			return notAllowed("parent.turn_id", "it must be the turn of the token")
+		}
+		parent.TurnID, parent.Attempt = v.agent.TurnID, v.agent.Attempt
+	}
+	p.Parent = &parent
+	return inOwnDirectory(v, p.Cwd)
+}
+
+// inOwnDirectory keeps what an agent starts in its thread's directory or below.
+func inOwnDirectory(v *viewer, cwd string) error {
+	if cwd == "" {
+		return nil
+	}
+	s, err := v.api.Reader.ReadThread(v.ctx, v.agent.ThreadID, 0)
+	if err != nil {
+		return err
+	}
+	if s.Thread == nil || !inDirectory(s.Thread.Cwd, cwd) {
+		return notAllowed("cwd", "a child thread works in the directory of its owner or below")
+	}
 	return nil
 }
 

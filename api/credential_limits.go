@@ -56,17 +56,39 @@ func childOfOwn(h *holder, p *ThreadStartParams) error {
 			}
 		}
 	}
-	if p.Cwd == "" {
+	return h.inDirectoryOf(p.Parent.ThreadID, p.Cwd)
+}
+
+// inDirectoryOf keeps what starts for a thread in its directory or below.
+func (h *holder) inDirectoryOf(threadID, cwd string) error {
+	if cwd == "" {
 		return nil
 	}
-	s, err := h.api.Reader.ReadThread(h.ctx, p.Parent.ThreadID, 0)
+	s, err := h.api.Reader.ReadThread(h.ctx, threadID, 0)
 	if err != nil {
 		return err
 	}
-	if s.Thread == nil || !inDirectory(s.Thread.Cwd, p.Cwd) {
+	if s.Thread == nil || !inDirectory(s.Thread.Cwd, cwd) {
 		return forbidden("cwd", "threads", "a child thread works in the directory of its parent or below")
 	}
 	return nil
+}
+
+// startedInOwn lets a limited token start turns in its threads, and jobs of turns of these.
+func startedInOwn(h *holder, p *TurnStartParams) error {
+	if p.Job != "" && p.ThreadID == "" && p.Parent != nil {
+		if err := h.ownsThread("parent.thread_id", p.Parent.ThreadID); err != nil {
+			return err
+		}
+		return h.inDirectoryOf(p.Parent.ThreadID, p.Cwd)
+	}
+	if p.ThreadID == "" {
+		return forbidden("thread_id", "threads", "the token %s is limited to threads: name one of them", h.Name)
+	}
+	if err := h.ownsThread("thread_id", p.ThreadID); err != nil || p.Parent == nil {
+		return err
+	}
+	return h.ownsThread("parent.thread_id", p.Parent.ThreadID)
 }
 
 // configuredOwn keeps a limited token from choosing where an agent works.

@@ -22,9 +22,14 @@ type TurnStartResult = turns.StartResult
 // A notification does not wait, because its result goes nowhere; nor does a member of
 // a batch.
 func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (r TurnStartResult, wait func(context.Context) (TurnStartResult, error), err error) {
-	if p.ThreadID == "" {
+	if p.ThreadID == "" && p.Job == "" {
 		if p.ThreadID = h.api.DefaultThread; p.ThreadID == "" {
 			return r, nil, Invalid("thread_id", "required", "the member is required")
+		}
+	}
+	if p.Job != "" {
+		if err := h.api.mayStartWith(ctx, "", p.Agent); err != nil {
+			return r, nil, err
 		}
 	}
 	p.Metadata = nilIfNull(p.Metadata)

@@ -32,6 +32,7 @@ var sentinels = []struct {
 	field, reason string
 	message       string      // "" = the error's own
 	role          tokens.Role // that is needed, with the reason role
+	retryable     bool        // though errors of the kind are not
 }{
 	{Err: threads.ErrNotFound, kind: KindThreadNotFound},
 	{Err: threads.ErrClosed, kind: KindThreadClosed},
@@ -39,6 +40,7 @@ var sentinels = []struct {
 	{Err: threads.ErrConflict, kind: KindConflict},
 	{Err: turns.ErrNotFound, kind: KindTurnNotFound},
 	{Err: turns.ErrNotActive, kind: KindTurnNotActive},
+	{Err: turns.ErrBetween, kind: KindTurnNotActive, reason: "between_attempts", retryable: true},
 	{Err: turns.ErrAlreadyDecided, kind: KindTurnNotActive},
 	{Err: turns.ErrPromptOver, kind: KindTurnNotActive},
 	{Err: turns.ErrBusy, kind: KindThreadBusy},
@@ -125,6 +127,11 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		e.Data.Field, e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "attempt", "attempt", other.TurnID, other.Attempt
 		return e
 	}
+	if job, ok := errors.AsType[*turns.JobConflictError](err); ok {
+		e := Errorf(KindConflict, "%s", job.Error())
+		e.Data.Field, e.Data.Reason, e.Data.TurnID = "job", "job", job.TurnID
+		return e
+	}
 	var many *turns.TooManyError
 	if errors.As(err, &many) {
 		e := Errorf(KindOverloaded, "%s", many.Text)
@@ -139,6 +146,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		if errors.Is(err, s.Err) {
 			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))
 			e.Data.Field, e.Data.Reason, e.Data.Role = s.field, s.reason, s.role
+			e.Data.Retryable = e.Data.Retryable || s.retryable
 			if s.kind == KindOverloaded || s.Err == turns.ErrDraining {
 				e.Data.RetryAfterMs = RetryAfterMs
 			}

@@ -65,7 +65,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[inbox.Breaks]():          openEnum(inbox.BreaksNone, inbox.BreaksBefore, inbox.BreaksAfter),
 	reflect.TypeFor[inbox.Reason]():          openEnum(inbox.Reasons...),
 	reflect.TypeFor[inbox.EntryKind]():       openEnum(inbox.KindItem, inbox.KindSnapshot),
-	reflect.TypeFor[inbox.By]():              openEnum(inbox.ByClient, inbox.ByTurn, inbox.ByAwait),
+	reflect.TypeFor[inbox.By]():              openEnum(inbox.ByClient, inbox.ByTurn, inbox.ByAwait, inbox.ByJob),
 	reflect.TypeFor[inbox.Stall]():           openEnum(inbox.StallSilent, inbox.StallRate, inbox.StallChain),
 	reflect.TypeFor[inbox.WakesState]():      openEnum(inbox.WakesHeld, inbox.WakesStalled),
 	reflect.TypeFor[inbox.WakesReason]():     openEnum(inbox.WakesReasons...),

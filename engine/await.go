@@ -156,7 +156,7 @@ func (x *Children) detachWaited(ctx context.Context, w *await, r *turns.AwaitRes
 		if err != nil {
 			return err
 		}
-		if t == nil || t.AttentionPolicy != turns.Blocking {
+		if t == nil || t.AttentionPolicy != turns.Blocking || t.Job != "" {
 			continue
 		}
 		d, did, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: id}, why)
@@ -291,7 +291,7 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 	}
 	d := k.a.decide()
 	err := d.inbox.inSnapshot(func(b *inbox.Book) error {
-		if err := inbox.AckEnds(b, ends); err != nil {
+		if err := inbox.AckEnds(b, ends, inbox.ByAwait); err != nil {
 			return err
 		}
 		return b.SettleLags()
@@ -409,7 +409,7 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 				}
 			}
 			w.seq = max(w.seq, t.UpdatedSeq)
-			if w.owner != "" && t.State.Ended() && !t.InReview() {
+			if w.owner != "" && t.State.Ended() && !t.InReview() && t.Job == "" { // nobody is told the end of a job
 				seq, err := inbox.EntryOfEnd(r, w.owner, inbox.EndID(t.TurnID, t.AcceptedSeq))
 				if err != nil {
 					return err
@@ -514,6 +514,9 @@ func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *awa
 		return nil, err
 	}
 	r.Results, r.Reason = out.Results, out.Reason
+	if r.Job != "" {
+		return sent, nil // it is never detached
+	}
 	if len(r.Results) == 1 && r.AttentionPolicy == turns.Blocking && (r.Results[0].Review != nil || r.Results[0].ContinuedBy != "") {
 		// Its end has a review, pending or given, which has detached it.
 		r.AttentionPolicy, r.Detached, r.Seq = turns.Notify, &turns.Detached{Reason: turns.DetachInReview}, max(r.Seq, out.Seq)

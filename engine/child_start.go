@@ -21,7 +21,8 @@ type permit struct {
 	parent threads.Parent
 	policy turns.AttentionPolicy
 	chain  int
-	wake   string // of the owner's inbox
+	wake   string          // of the owner's inbox
+	owner  *threads.Thread // of a job
 }
 
 // startChild starts a child turn. If a fence refuses the start, it decides anew.
@@ -55,7 +56,7 @@ func (w *childWriter) mayBeChild(q *request) error {
 		return turns.Invalid("parent.thread_id", turns.ReasonNotOwn, "%s is no child thread of it: start one with thread/start and parent", t.ThreadID)
 	}
 	q.child.RootThreadID = t.RootThreadID
-	w.d.fence(&turns.MayWork{Parent: *q.Parent, Policy: q.child.AttentionPolicy, Root: t.RootThreadID})
+	w.d.fence(&turns.MayWork{Parent: *q.Parent, Policy: q.child.AttentionPolicy, Root: t.RootThreadID, Job: q.Job != ""})
 	return nil
 }
 
@@ -178,6 +179,8 @@ func (w *childWriter) detach(c turns.DetachTurn, why turns.Detach) (turns.Detach
 		return turns.DetachResult{}, turns.ErrNotFound
 	case !t.IsChild():
 		return turns.DetachResult{}, turns.Invalid("turn_id", turns.ReasonNotChild, "is no child turn: nothing waits for it")
+	case t.Job != "":
+		return turns.DetachResult{}, turns.Invalid("turn_id", turns.ReasonJob, "is a job, which is never detached: nobody would be told its end")
 	}
 	if !t.State.Ended() && t.AttentionPolicy == turns.Blocking {
 		t = w.d.turn.addDetached(t, why, c.By)
@@ -195,14 +198,17 @@ func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach, by turns.By) *
 
 // mayRetryChild prepares a child turn for another attempt, which the bound on unended child
 // turns must allow. If its parent turn is no longer active in the same attempt, the child
-// turn is detached.
-func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
+// turn is detached. forJob says that the program of the parent turn wants the result of a job.
+func (w *childWriter) mayRetryChild(t *turns.Turn, forJob bool) (*turns.Turn, error) {
 	if !t.IsChild() {
 		return t, nil
 	}
-	f := &turns.MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID}
+	f := t.WorksAgain()
+	if t.Job != "" && forJob {
+		f.Policy = turns.Blocking
+	}
 	refused, err := w.refused(f)
-	if errors.Is(refused, turns.ErrNotActive) {
+	if errors.Is(refused, turns.ErrNotActive) && t.Job == "" {
 		t, f.Policy = w.d.turn.addDetached(t, turns.DetachOwnerEnded, ""), turns.Notify
 		refused, err = w.refused(f)
 	}

@@ -57,13 +57,11 @@ func (s *state) clientWaits() bool {
 
 // settled is the condition under which the active turn completes. If it is a child turn
 // itself, it also waits for child turns that only notify, so that its result is complete,
-// but not while a client's turn is queued.
+// but not while a client's turn is queued. Nor does it wait for jobs then, which go on.
 func (w *childWriter) settled() *turns.Settled {
 	act := w.d.active()
-	return &turns.Settled{
-		ThreadID: w.d.change.threadID, TurnID: act.turn.TurnID,
-		All: act.turn.IsChild() && !w.d.next().clientWaits() && !act.turn.HadItsPrompts(),
-	}
+	waits := !w.d.next().clientWaits() && !act.turn.HadItsPrompts()
+	return &turns.Settled{ThreadID: w.d.change.threadID, TurnID: act.turn.TurnID, All: act.turn.IsChild() && waits, Jobs: waits}
 }
 
 // children reads what the active turn has to do with its child turns.
@@ -398,6 +396,9 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 			if err != nil {
 				return err
 			}
+			if t.Job != "" {
+				continue
+			}
 			end, owed := untold[t.TurnID]
 			earlier[i].Untold = owed && end.Seq == t.AcceptedSeq
 			earlier[i].Later = t.State.Ended() && !t.InReview() && (taken.Int(1) != t.AcceptedSeq ||
@@ -409,7 +410,9 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 		return nil, err
 	}
 	for i, t := range list {
-		if earlier[i].Result, err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
+		if t.Job != "" { // its program asks for its result
+			earlier[i].Result = turns.ResultOf(t, items.Said{}, w.d.change.now)
+		} else if earlier[i].Result, err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,8 @@ import (
 //
 //   - the end of a child turn goes into the inbox of its owner;
 //   - a child turn whose parent turn is over is interrupted or detached (turns.FateOf);
-//   - a blocking child turn is detached when a client's turn waits for the owner;
+//   - a blocking child turn is detached when a client's turn waits for the owner, unless it
+//     is a job;
 //   - below a closed thread no thread stays open.
 //
 // It is safe for use by many goroutines.
@@ -320,7 +321,7 @@ func fateOf(r ledger.Reader, t *turns.Turn, parents map[string]*turns.Turn) (tur
 		parents[t.Parent.TurnID] = parent
 	}
 	fate := turns.FateOf(t, parent)
-	if fate != turns.FateNone || parent == nil || t.AttentionPolicy != turns.Blocking || !parent.WaitsForChildren() {
+	if fate != turns.FateNone || parent == nil || t.AttentionPolicy != turns.Blocking || t.Job != "" || !parent.WaitsForChildren() {
 		return fate, nil
 	}
 	if parent.HadItsPrompts() {
@@ -391,7 +392,7 @@ func (k *childKeeper) meetFate(turnID string) error {
 func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Turn) error {
 	for len(ended) > 0 {
 		n := min(len(ended), endsAtOnce)
-		in := &arrival{ends: turns.EndsLive{}}
+		in := &arrival{ends: turns.EndsLive{}, ofJobs: map[string]int64{}}
 		for _, t := range ended[:n] {
 			r, err := f.e.rules.resultOf(t, nowTime())
 			if err != nil {
@@ -402,7 +403,9 @@ func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Tur
 				return fmt.Errorf("the result of %s: %w", t.TurnID, err)
 			}
 			in.items = append(in.items, it)
-			in.ends[t.TurnID] = t.AcceptedSeq
+			if in.ends[t.TurnID] = t.AcceptedSeq; t.Job != "" {
+				in.ofJobs[t.TurnID] = t.AcceptedSeq
+			}
 		}
 		_, err := f.e.inboxes.arrive(ctx, ownerID, in)
 		switch {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -32,9 +33,10 @@ type arrival struct {
 	lags bool
 	// ends says that the items are these ends of child turns: they do not count in any
 	// bound, and are refused together if one of them is superseded.
-	ends turns.EndsLive
-	size int
-	done chan arrived // receives the outcome; has room for it
+	ends   turns.EndsLive
+	ofJobs map[string]int64 // those of ends that nobody is told, because a program asks for them
+	size   int
+	done   chan arrived // receives the outcome; has room for it
 }
 
 type arrived struct {
@@ -168,8 +170,11 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 				}
 				outcomes[i] = arrived{inbox.IngestResult{Results: results}, err}
 				all.Results = append(all.Results, results...)
-				if b.Err() != nil {
-					return b.Err()
+				if len(in.ofJobs) > 0 && err == nil {
+					err = inbox.AckEnds(b, in.ofJobs, inbox.ByJob)
+				}
+				if err := cmp.Or(b.Err(), err); b.Err() != nil {
+					return err
 				}
 			}
 			return nil

@@ -26,7 +26,7 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 		return turns.RetryResult{}, err
 	}
 	return e.children.retryOfChild(ctx, c, threadID, func(a *actor) (turns.RetryResult, error) {
-		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.RetryResult, error) { return d.retry(c) })
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.RetryResult, error) { return d.retry(c, false) })
 		switch {
 		case err != nil:
 			return r, err
@@ -38,8 +38,9 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 }
 
 // retry adds the marker, which queues the turn, so that no crash loses the retry.
-// Text that no attempt has received waits for this one.
-func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
+// Text that no attempt has received waits for this one. forJob says that the program of the
+// parent turn has asked for the job again.
+func (d *decision) retry(c turns.Retry, forJob bool) (turns.RetryResult, error) {
 	if err := d.mayStart(); err != nil {
 		return turns.RetryResult{}, err
 	}
@@ -70,7 +71,7 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	if d.change.root() == nil {
 		return turns.RetryResult{}, turns.ErrNoAttempts
 	}
-	if t, err = d.child.mayRetryChild(t); err != nil {
+	if t, err = d.child.mayRetryChild(t, forJob); err != nil {
 		return turns.RetryResult{}, err
 	}
 	position := len(d.next().queue) + 1

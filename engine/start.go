@@ -32,6 +32,9 @@ func (e *Engine) request(c turns.Start) (request, error) {
 }
 
 func (e *Engine) startRequest(ctx context.Context, q request) (turns.StartResult, error) {
+	if q.Job != "" {
+		return e.children.startJob(ctx, q)
+	}
 	if q.Parent != nil {
 		return e.children.startChild(ctx, q)
 	}
@@ -45,8 +48,10 @@ type request struct {
 	msgs        []items.UserMessage
 	child       turns.Child // of a child turn
 	chain       int
-	wake        string      // of the inbox of a child turn's owner
-	rejected    *turns.Turn // that the turn continues; nil = none
+	wake        string          // of the inbox of a child turn's owner
+	owner       *threads.Thread // of a job
+	looked      bool            // of a job: an agent of this machine can work in its Cwd
+	rejected    *turns.Turn     // that the turn continues; nil = none
 }
 
 func (a *actor) start(q request) (turns.StartResult, error) {
@@ -74,6 +79,11 @@ func (a *actor) start(q request) (turns.StartResult, error) {
 
 // start begins a turn in the slot that reserve gives, or queues it.
 func (d *decision) start(q request, reserve func() (ok bool, why string)) (turns.StartResult, error) {
+	if q.Job != "" {
+		if err := d.startThreadOfJob(q); err != nil {
+			return turns.StartResult{}, err
+		}
+	}
 	if err := d.mayStart(); err != nil {
 		return turns.StartResult{}, err
 	}
@@ -137,7 +147,7 @@ func (d *decision) startNow(q request) (turns.StartResult, error) {
 func (q *request) result(d *decision) turns.StartResult {
 	return turns.StartResult{
 		TurnID: q.turnID, ThreadID: d.change.threadID,
-		Parent: q.Parent, AttentionPolicy: q.child.AttentionPolicy, Title: q.child.Title, Wake: q.wake,
+		Parent: q.Parent, AttentionPolicy: q.child.AttentionPolicy, Title: q.child.Title, Job: q.Job, Wake: q.wake,
 	}
 }
 

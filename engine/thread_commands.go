@@ -85,12 +85,19 @@ func (e *Engine) ownerOf(ctx context.Context, c turns.StartThread) (owner *threa
 		return nil, threads.ErrNotFound
 	case owner.ThreadID == c.ThreadID:
 		return nil, turns.Invalid("parent.thread_id", turns.ReasonInvalid, "is the thread itself")
-	case !owner.Open():
-		return nil, threads.ErrClosed
-	case owner.Level >= threads.MaxLevel:
-		return nil, &turns.TooManyError{Text: fmt.Sprintf("%s is %d levels below its root, and no thread may be deeper", owner.ThreadID, threads.MaxLevel)}
 	}
-	return owner, nil
+	return owner, mayHaveChild(owner)
+}
+
+// mayHaveChild returns an error if no child thread of the thread may start.
+func mayHaveChild(owner *threads.Thread) error {
+	switch {
+	case !owner.Open():
+		return threads.ErrClosed
+	case owner.Level >= threads.MaxLevel:
+		return &turns.TooManyError{Text: fmt.Sprintf("%s is %d levels below its root, and no thread may be deeper", owner.ThreadID, threads.MaxLevel)}
+	}
+	return nil
 }
 
 // startThread starts a thread. owner is that of a child thread; nil for any other.
@@ -129,7 +136,7 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread, looke
 		}
 		body := &threads.Changed{
 			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,
-			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent, RequestedBy: requestedBy(c.By),
+			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent, Job: c.Job, RequestedBy: requestedBy(c.By),
 		}
 		if owner != nil {
 			body.Level, body.RootThreadID = owner.Level+1, owner.Root()

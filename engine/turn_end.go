@@ -91,7 +91,7 @@ func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 // child turn first: the owner may be the reviewer, and would wait for itself.
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
-	if e.Review = w.d.review.ofEnd(row, e.State); e.Review != nil && row.AttentionPolicy == turns.Blocking {
+	if e.Review = w.d.review.ofEnd(row, e.State); e.Review != nil && row.AttentionPolicy == turns.Blocking && row.Job == "" {
 		row = w.addDetached(row, turns.DetachInReview, "")
 	}
 	e.Type = "completed"

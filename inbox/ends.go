@@ -197,9 +197,8 @@ func ReaderOf(b *Book) ledger.Reader { return b.rows.committed }
 // Withdraw acknowledges the entry of an end that was superseded before it was told.
 func Withdraw(b *Book, e *Entry) { b.add(notify.InboxWithdrawn, &Withdrawn{EntryID: e.EntryID}) }
 
-// AckEnds acknowledges the ends of these turns that turn/await has told. It returns
-// the error of reading.
-func AckEnds(b *Book, ends map[string]int64) error {
+// AckEnds acknowledges the ends of these turns. It returns the error of reading.
+func AckEnds(b *Book, ends map[string]int64, by By) error {
 	var list []*Entry
 	for turnID, seq := range ends {
 		raw := b.rows.stored(&Item{Source: SourceTurns, NativeID: EndID(turnID, seq)})
@@ -211,6 +210,6 @@ func AckEnds(b *Book, ends map[string]int64) error {
 		}
 	}
 	sortEntries(list)
-	_, err := b.ackEntries(list, ByAwait, "")
+	_, err := b.ackEntries(list, by, "")
 	return err
 }

@@ -117,6 +117,7 @@ const (
 	ByAgent  By = "agent" // its tool
 	ByTurn   By = "turn"  // the completion of the turn that was told
 	ByAwait  By = "await" // the answer of turn/await that told it
+	ByJob    By = "job"   // it is the end of a job, which a program asks for
 )
 
 // Withdrawn is the body of inbox/withdrawn.

@@ -40,6 +40,7 @@ func (r *Reads) Children(ctx context.Context, threadID string) (turns.Children, 
 				c.WaitsFor = append(c.WaitsFor, t.TurnID)
 			}
 			switch {
+			case t.State.Ended() && !t.InReview() && t.Job != "":
 			case t.State.Ended() && !t.InReview():
 				c.Untold++ // on its way to the inbox
 			case t.AttentionPolicy == turns.Blocking:

@@ -16,7 +16,7 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "threads",
 	Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "metadata", "config", "agent_session_id",
 		"parent_thread_id", "parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq",
-		"latest_thread_seq", "forked_from", "held", "level", "root_thread_id", "spent", "title_given"},
+		"latest_thread_seq", "forked_from", "held", "level", "root_thread_id", "spent", "title_given", "job"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"state", "agent", "title", "cwd", "metadata", "config", "agent_session_id", "parent_thread_id",
 		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq", "held", "spent",
@@ -71,7 +71,7 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
 		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
 		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
-		int64(t.Level), t.RootThreadID, spent, ledger.Flag(t.TitleBy == ByClient),
+		int64(t.Level), t.RootThreadID, spent, ledger.Flag(t.TitleBy == ByClient), t.Job,
 	}, nil
 }
 
@@ -97,7 +97,7 @@ func Read(v ledger.Values) (*Thread, error) {
 		AgentSessionID: v.Text(8), Parent: ParentOf(v.Text(9), v.Text(10)), Reason: v.Text(11),
 		StartedAt: notify.TimeFromMilli(v.Int(12)), ClosedAt: notify.TimeFromMilli(v.Int(13)),
 		UpdatedSeq: v.Int(14), LatestSeq: v.Int(15), LatestThreadSeq: v.Int(16), Held: v.Int(18) != 0,
-		Level: int(v.Int(19)), RootThreadID: v.Text(20),
+		Level: int(v.Int(19)), RootThreadID: v.Text(20), Job: v.Text(23),
 	}
 	if v.Int(22) != 0 {
 		t.TitleBy = ByClient

@@ -74,6 +74,7 @@ type Thread struct {
 	Config          jsontext.Value `json:"config,omitzero"`
 	AgentSessionID  string         `json:"agent_session_id,omitzero"`
 	Parent          *Parent        `json:"parent,omitzero"`
+	Job             string         `json:"job,omitzero"`            // of the thread of a job: its name in the parent turn
 	Level           int            `json:"level,omitzero"`          // of a child thread, from 1; 0 = it is none, whatever Parent says
 	RootThreadID    string         `json:"root_thread_id,omitzero"` // of a child thread: where its tree begins
 	ForkedFrom      *ForkedFrom    `json:"forked_from,omitzero"`
@@ -105,6 +106,7 @@ type Changed struct {
 	Metadata  jsontext.Value `json:"metadata,omitzero"`
 	Parent    *Parent        `json:"parent,omitzero"`
 
+	Job          string      `json:"job,omitzero"` // of the thread of a job
 	Level        int         `json:"level,omitzero"`
 	RootThreadID string      `json:"root_thread_id,omitzero"`
 	ForkedFrom   *ForkedFrom `json:"forked_from,omitzero"`
@@ -140,7 +142,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 		} else {
 			next = Thread{
 				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title, TitleBy: byOf(b.Title),
-				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, Level: b.Level, RootThreadID: b.RootThreadID, ForkedFrom: b.ForkedFrom,
+				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, Job: b.Job, Level: b.Level, RootThreadID: b.RootThreadID, ForkedFrom: b.ForkedFrom,
 				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
 			}
 		}

@@ -23,11 +23,24 @@ func (e *TooManyError) Error() string { return e.Text }
 
 // MayWork is the condition under which a child turn starts, or is tried again by a
 // request: its owner is open, fewer child turns than the bounds allow have not ended
-// and, if it is blocking, the turn that it works for is active in that attempt.
+// and, if it is blocking, the turn that it works for is active in that attempt; for a job in
+// any attempt.
 type MayWork struct {
 	Parent threads.Parent
 	Policy AttentionPolicy
 	Root   string
+	Job    bool
+}
+
+// WorksAgain is the condition under which a child turn that has ended works again, or another
+// one continues it. A job does so whatever has become of its parent turn, unless the program of
+// that turn asks for it.
+func (t *Turn) WorksAgain() *MayWork {
+	f := &MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID, Job: t.Job != ""}
+	if f.Job {
+		f.Policy = Notify
+	}
+	return f
 }
 
 // Check implements ledger.Fence.
@@ -60,7 +73,7 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case parent == nil || parent.State != Active || parent.Attempt != f.Parent.Attempt || parent.Progress == Interrupting || !parent.RetryAt.IsZero():
+		case parent == nil || parent.State != Active || parent.Attempt != f.Parent.Attempt && !f.Job || parent.Progress == Interrupting || !parent.RetryAt.IsZero():
 			return ErrNotActive, nil
 		}
 	}
@@ -127,6 +140,8 @@ type Settled struct {
 	// All: it waits for those that only notify too, because it is a child turn itself.
 	// A verdict about one in review may take a day, and nothing waits for it.
 	All bool
+	// Jobs: it waits for jobs too, which are never detached.
+	Jobs bool
 }
 
 // Check implements ledger.Fence. refused is ErrChildrenMoved.
@@ -144,6 +159,9 @@ func (f *Settled) Unsettled(r ledger.Reader, limit int) (list []*Turn, err error
 	rg.Only = []ledger.Only{notInReview}
 	if !f.All {
 		rg.Only = append(rg.Only, ledger.Only{Column: "attention_policy", Values: []any{string(Blocking)}})
+	}
+	if !f.Jobs {
+		rg.Only = append(rg.Only, noJob)
 	}
 	err = r.Scan(rg, func(v ledger.Values) error {
 		t, err := Read(v)
@@ -228,6 +246,8 @@ func FateOf(child, parent *Turn) Fate {
 	}
 	blocking := child.AttentionPolicy == Blocking
 	switch {
+	case child.Job != "":
+		return when(endsJobs(parent) && !(parent.State.Ended() && askedAfterEnd(child, parent)), FateInterrupt)
 	case parent.Attempt > child.Parent.Attempt && blocking: // that attempt was superseded
 		return FateInterrupt
 	case parent.State == Interrupted && parent.InterruptedBy != ByServer,
@@ -242,6 +262,13 @@ func FateOf(child, parent *Turn) Fate {
 		return when(blocking, FateDetach)
 	}
 	return FateNone
+}
+
+// endsJobs reports whether the jobs of a turn are interrupted, because it was interrupted, or
+// failed and is a child turn itself.
+func endsJobs(parent *Turn) bool {
+	stopped := parent.State == Interrupted || parent.State == Active && parent.Progress == Interrupting
+	return stopped && parent.InterruptedBy != ByServer || parent.IsChild() && (parent.State == Failed || parent.State == Interrupted)
 }
 
 // askedAfterEnd reports whether the child turn was asked for, or was asked for again

@@ -30,7 +30,8 @@ type StartThread struct {
 	Cwd      string
 	Metadata jsontext.Value
 	Parent   *threads.Parent
-	By       By // who asks; "" = ByClient
+	Job      string // of the thread of a job: its name
+	By       By     // who asks; "" = ByClient
 	Key      *ledger.Key
 }
 
@@ -85,6 +86,9 @@ const (
 // default thread, which package api then fills in.
 type Start struct {
 	ThreadID       string           `json:"thread_id,omitzero"`
+	Job            string           `json:"job,omitzero"`   // "" = none; else it makes its thread, which has Agent and Cwd, "" = those of the parent's
+	Agent          string           `json:"agent,omitzero"` // of a job
+	Cwd            string           `json:"cwd,omitzero"`   // of a job
 	Input          []InputMessage   `json:"input"`
 	OnBusy         OnBusy           `json:"on_busy,omitzero"`
 	Metadata       jsontext.Value   `json:"metadata,omitzero"`
@@ -119,6 +123,8 @@ type StartResult struct {
 	Parent          *threads.Parent `json:"parent,omitzero"`
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
+	Job             string          `json:"job,omitzero"`
+	Found           bool            `json:"found,omitzero"` // the job existed; Results has it
 	Wake            string          `json:"wake,omitzero"`
 	Results         []Result        `json:"results,omitzero"`
 	Detached        *Detached       `json:"detached,omitzero"`

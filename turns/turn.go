@@ -106,6 +106,8 @@ type Turn struct {
 	AttentionPolicy    AttentionPolicy `json:"attention_policy,omitzero"` // of a child turn
 	Title              string          `json:"title,omitzero"`
 	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its thread begins
+	Job                string          `json:"job,omitzero"`            // of a child turn that is a job: its name in the parent turn
+	JobDigest          string          `json:"-"`                       // of a job: see Child
 	WaitsFor           []string        `json:"waits_for,omitzero"`      // the child turns whose ends it waits for, and no prompt runs
 	Prompts            int             `json:"prompts,omitzero"`        // of the live attempt, when it last went on after waiting for child turns
 	PromptSeq          int64           `json:"prompt_seq,omitzero"`     // the seq after which the input of that prompt comes
@@ -168,6 +170,9 @@ type Child struct {
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
 	RootThreadID    string          `json:"root_thread_id,omitzero"`
+	// Of a job: its name in the parent turn, and what it was asked for (see JobDigest).
+	Job       string `json:"job,omitzero"`
+	JobDigest string `json:"job_digest,omitzero"`
 }
 
 // The reasons of a QueuedEvent.
@@ -399,11 +404,11 @@ func Used(prev *Turn, body any) *items.Usage {
 // Child returns what makes the turn a child turn, besides its parent; the zero Child
 // if it is none.
 func (t *Turn) Child() Child {
-	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID}
+	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID, Job: t.Job, JobDigest: t.JobDigest}
 }
 
 func (t *Turn) asChild(c Child) {
-	t.AttentionPolicy, t.Title, t.RootThreadID = c.AttentionPolicy, c.Title, c.RootThreadID
+	t.AttentionPolicy, t.Title, t.RootThreadID, t.Job, t.JobDigest = c.AttentionPolicy, c.Title, c.RootThreadID, c.Job, c.JobDigest
 }
 
 // rewind clears what the superseded attempt has set. A turn that had ended is

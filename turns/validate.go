@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
@@ -25,6 +26,7 @@ const (
 	ReasonRange    = "out_of_range"
 	ReasonNotOwn   = "not_own"   // the thread is no child thread of the parent
 	ReasonNotChild = "not_child" // the turn is no child turn
+	ReasonJob      = "job"       // the turn is a job
 
 	ReasonNoDirectory = "no_directory" // the server's machine has no such directory
 )
@@ -143,7 +145,8 @@ func checkText(field, s string, limit int) error {
 	return nil
 }
 
-func checkParent(p *threads.Parent) error {
+// checkParent checks a parent. Of a job it may have an attempt, which the server else sets.
+func checkParent(p *threads.Parent, ofJob bool) error {
 	if p == nil {
 		return nil
 	}
@@ -153,8 +156,8 @@ func checkParent(p *threads.Parent) error {
 	if p.TurnID != "" && !threads.ValidID(p.TurnID) {
 		return Invalid("parent.turn_id", ReasonInvalid, "is no turn id")
 	}
-	if p.Attempt != 0 {
-		return Invalid("parent.attempt", ReasonInvalid, "is set by the server")
+	if p.Attempt != 0 && !ofJob {
+		return Invalid("parent.attempt", ReasonInvalid, "is set by the server, except that a program may say of which attempt it is when it asks for a job")
 	}
 	return nil
 }
@@ -172,10 +175,36 @@ func (c *Start) checkChild() error {
 		return Invalid("background", ReasonInvalid, "needs parent")
 	case c.Parent == nil && c.Title != "":
 		return Invalid("title", ReasonInvalid, "needs parent")
+	case c.Job == "" && c.Agent != "":
+		return Invalid("agent", ReasonInvalid, "needs job: a thread has its agent already")
+	case c.Job == "" && c.Cwd != "":
+		return Invalid("cwd", ReasonInvalid, "needs job: a thread has its directory already")
 	case c.Parent != nil && (c.OnBusy == BusyInterrupt || c.OnBusy == BusySteer):
 		return Invalid("on_busy", ReasonInvalid, "must be queue or reject for a child turn")
 	}
 	return nil
+}
+
+// checkJob checks the members that belong to a job.
+func (c *Start) checkJob() error {
+	switch {
+	case c.Job == "":
+		return nil
+	case c.Parent == nil:
+		return Invalid("parent", ReasonRequired, "a job works for a turn: name its thread")
+	case c.Parent.Attempt < 0:
+		return Invalid("parent.attempt", ReasonRange, "must not be negative")
+	case c.ThreadID != "":
+		return Invalid("thread_id", ReasonInvalid, "does not go with job, which has a thread of its own")
+	case c.Background:
+		return Invalid("background", ReasonInvalid, "does not go with job, for which its turn waits")
+	case c.OnBusy != "":
+		return Invalid("on_busy", ReasonInvalid, "does not go with job, which has a thread of its own")
+	}
+	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
+		return Invalid("cwd", ReasonInvalid, "must be an absolute path")
+	}
+	return cmp.Or(CheckJob("job", c.Job), CheckText("cwd", c.Cwd))
 }
 
 // Check checks what needs no turn. The error is an *InvalidError.
@@ -223,7 +252,7 @@ func (c StartThread) Check() error {
 	if err := checkMetadata("metadata", c.Metadata); err != nil {
 		return err
 	}
-	return checkParent(c.Parent)
+	return checkParent(c.Parent, false)
 }
 
 // Messages checks the command and returns its input as the content of
@@ -238,10 +267,13 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 	if err := checkMetadata("metadata", c.Metadata); err != nil {
 		return nil, err
 	}
-	if err := checkParent(c.Parent); err != nil {
+	if err := checkParent(c.Parent, c.Job != ""); err != nil {
 		return nil, err
 	}
 	if err := c.checkChild(); err != nil {
+		return nil, err
+	}
+	if err := c.checkJob(); err != nil {
 		return nil, err
 	}
 	if err := c.Review.Check("review"); err != nil {

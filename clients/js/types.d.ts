@@ -706,6 +706,7 @@ export type ThreadListResult = {
       turn_id?: string;
       attempt?: number;
     };
+    job?: string;
     level?: number;
     root_thread_id?: string;
     forked_from?: {
@@ -831,6 +832,7 @@ export type ThreadReadResult = {
       turn_id?: string;
       attempt?: number;
     };
+    job?: string;
     level?: number;
     root_thread_id?: string;
     forked_from?: {
@@ -960,6 +962,7 @@ export type ThreadReadResult = {
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
     root_thread_id?: string;
+    job?: string;
     waits_for?: string[];
     prompts?: number;
     prompt_seq?: number;
@@ -1051,6 +1054,9 @@ export type ThreadReadResult = {
 /** Starts a turn, or queues it behind the active one; on_busy can choose something else. With parent it is a child turn, whose end enters the inbox of its owner. */
 export interface TurnStartParams {
   thread_id?: string | null;
+  job?: string | null;
+  agent?: string | null;
+  cwd?: string | null;
   input: {
     type: string;
     role: string;
@@ -1103,11 +1109,14 @@ export type TurnStartResult = {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  job?: string;
+  found?: boolean;
   wake?: string;
   results?: {
     turn_id: string;
     thread_id?: string;
     title?: string;
+    job?: string;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1280,6 +1289,7 @@ export type TurnAwaitResult = {
     turn_id: string;
     thread_id?: string;
     title?: string;
+    job?: string;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1376,6 +1386,7 @@ export type TurnReadResult = {
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
     root_thread_id?: string;
+    job?: string;
     waits_for?: string[];
     prompts?: number;
     prompt_seq?: number;
@@ -1539,6 +1550,7 @@ export type TurnListResult = {
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
     root_thread_id?: string;
+    job?: string;
     waits_for?: string[];
     prompts?: number;
     prompt_seq?: number;
@@ -1735,6 +1747,7 @@ export type TurnClaimResult = {
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
     root_thread_id?: string;
+    job?: string;
     waits_for?: string[];
     prompts?: number;
     prompt_seq?: number;
@@ -3713,6 +3726,7 @@ export interface ThreadStartedEvent {
     turn_id?: string;
     attempt?: number;
   };
+  job?: string;
   level?: number;
   root_thread_id?: string;
   forked_from?: {
@@ -3742,6 +3756,7 @@ export interface ThreadResumedEvent {
     turn_id?: string;
     attempt?: number;
   };
+  job?: string;
   level?: number;
   root_thread_id?: string;
   forked_from?: {
@@ -3771,6 +3786,7 @@ export interface ThreadPausedEvent {
     turn_id?: string;
     attempt?: number;
   };
+  job?: string;
   level?: number;
   root_thread_id?: string;
   forked_from?: {
@@ -3818,6 +3834,7 @@ export interface ThreadClosedEvent {
     turn_id?: string;
     attempt?: number;
   };
+  job?: string;
   level?: number;
   root_thread_id?: string;
   forked_from?: {
@@ -3850,6 +3867,8 @@ export interface TurnQueuedEvent {
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
   root_thread_id?: string;
+  job?: string;
+  job_digest?: string;
   timeout_seconds?: number;
   retry?: {
     on_crash?: Open<"interrupt" | "retry">;
@@ -3895,6 +3914,8 @@ export interface TurnStartedEvent {
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
   root_thread_id?: string;
+  job?: string;
+  job_digest?: string;
   timeout_seconds?: number;
   retry?: {
     on_crash?: Open<"interrupt" | "retry">;
@@ -4328,7 +4349,7 @@ export interface InboxAckedEvent {
   timestamp: string;
   entry_ids: string[];
   raw_count: number;
-  by: Open<"client" | "turn" | "await">;
+  by: Open<"client" | "turn" | "await" | "job">;
   turn_id?: string;
 }
 
