@@ -162,6 +162,19 @@ func (c *checker) event(e event) {
 	}
 }
 
+// leavesJobs reports whether the turn may complete although its jobs have not ended.
+func (c *checker) leavesJobs(t *turns.Turn) bool {
+	if t.HadItsPrompts() {
+		return true
+	}
+	for _, q := range c.turns {
+		if q.ThreadID == t.ThreadID && q.State == turns.Queued && !q.IsChild() {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *checker) turn(e event, body any) {
 	c.t.Helper()
 	prev := c.turns[e.TurnID]
@@ -174,7 +187,7 @@ func (c *checker) turn(e event, body any) {
 	next := turns.Apply(prev, e.header(), body)
 	if next.State == turns.Completed {
 		for _, t := range c.turns { // P6
-			if t.Parent != nil && t.Parent.TurnID == e.TurnID && t.AttentionPolicy == turns.Blocking && !t.State.Ended() {
+			if t.Parent != nil && t.Parent.TurnID == e.TurnID && t.AttentionPolicy == turns.Blocking && !t.State.Ended() && !t.InReview() && (t.Job == "" || !c.leavesJobs(next)) {
 				c.errorf(e, "completes before its blocking child %s", t.TurnID)
 			}
 		}

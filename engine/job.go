@@ -47,7 +47,7 @@ func (x *Children) tryJob(ctx context.Context, q request) (turns.StartResult, er
 		release()
 		return turns.StartResult{}, err
 	}
-	r, err := callThen(ctx, x.e, q.ThreadID, func(a *actor) (turns.StartResult, error) { return a.job(q) }, release)
+	r, err := callThen(ctx, x.e, q.ThreadID, func(a *actor) (turns.StartResult, error) { return takeJob(a, q) }, release)
 	if err == nil && r.Found {
 		r.Results, err = x.results(ctx, &await{ids: []string{r.TurnID}, shown: map[string]int64{}})
 	}
@@ -99,9 +99,9 @@ func (k *childKeeper) permitJob(turnID string, attempt int) (permit, error) {
 	return p, cmp.Or(err, mayHaveChild(s.thread))
 }
 
-// job starts the job whose thread this is, or finds it.
-func (a *actor) job(q request) (turns.StartResult, error) {
-	was, now, again, err := a.readJob(q)
+// takeJob starts the job whose thread this is, or finds it.
+func takeJob(a *actor, q request) (turns.StartResult, error) {
+	was, now, again, err := readJob(a, q)
 	switch {
 	case err != nil:
 		return turns.StartResult{}, err
@@ -133,7 +133,7 @@ func (a *actor) job(q request) (turns.StartResult, error) {
 
 // readJob reads the job, nil if there is none, and the turn whose end counts for it: the last
 // of those that continue it. again says that this one is to be retried.
-func (a *actor) readJob(q request) (was, now *turns.Turn, again bool, err error) {
+func readJob(a *actor, q request) (was, now *turns.Turn, again bool, err error) {
 	err = a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
 		if was, err = turns.ReadJob(r, q.Parent.TurnID, q.Job); was == nil || err != nil {
 			return err

@@ -61,7 +61,7 @@ func (r eachEnd) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) 
 type noSiblings struct{ ledger.Reader }
 
 func (r noSiblings) Scan(rg ledger.Range, f func(ledger.Values) error) error {
-	if rg.Index == turns.Unsettled && len(rg.Prefix) == 1 && len(rg.Only) == 1 { // that of turns.UnendedOf
+	if rg.Index == turns.Unsettled && len(rg.Prefix) == 1 && len(rg.Only) == 2 { // that of turns.UnendedOf
 		return nil
 	}
 	return r.Reader.Scan(rg, f)

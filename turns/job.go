@@ -3,7 +3,6 @@ package turns
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"regexp"
 
 	"github.com/go-json-experiment/json"
@@ -58,8 +57,10 @@ var JobOf = &ledger.Index{Table: Table, Name: "turns_jobs", Columns: []string{"p
 // ReadJob reads the job of a parent turn; nil if there is none of the name.
 func ReadJob(r ledger.Reader, parentTurnID, job string) (t *Turn, err error) {
 	err = r.Scan(ledger.Range{Index: JobOf, Prefix: []any{parentTurnID, job, ""}}, func(v ledger.Values) (err error) {
-		t, err = Read(v)
-		return errors.Join(err, ledger.ErrEnough)
+		if t, err = Read(v); err != nil {
+			return err
+		}
+		return ledger.ErrEnough
 	})
 	return t, err
 }
