@@ -24,11 +24,14 @@ const maxKey = 200
 // and the attempt: a key such as "tests" means other work in the next turn, and what
 // an attempt has started is not taken up by the next one.
 func (r *request) key(ctx context.Context, chosen string) (string, *api.Error) {
-	if len(chosen) > maxKey {
-		return "", api.Invalid("key", turns.ReasonTooLarge, "has more than %d bytes", maxKey)
+	if refused := checkKey(chosen); refused != nil {
+		return "", refused
 	}
 	name, kind := chosen, "key"
 	for _, n := range callNames {
+		if chosen != "" {
+			break // a model that repeats a call after a crash has another name for the call
+		}
 		if v, ok := r.mcp.Params.Meta[n].(string); ok && v != "" {
 			name, kind = v, n
 			break
@@ -37,21 +40,34 @@ func (r *request) key(ctx context.Context, chosen string) (string, *api.Error) {
 	if name == "" {
 		return "", nil
 	}
-	turnID, attempt := r.agent.TurnID, r.agent.Attempt
-	if turnID == "" {
-		one := 1
-		l, _, refused := call[api.TurnListResult](ctx, r.server.Caller, "turn/list", api.TurnListParams{
-			ThreadID: r.agent.ThreadID, State: turns.Active, Page: api.Page{Limit: &one},
-		})
-		if refused != nil {
-			return "", refused
-		}
-		if len(l.Turns) > 0 {
-			turnID, attempt = l.Turns[0].TurnID, l.Turns[0].Attempt
-		}
+	turnID, attempt, refused := r.turn(ctx)
+	if refused != nil {
+		return "", refused
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.agent.ThreadID, turnID, strconv.Itoa(attempt), kind, name}, "\x00")))
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// turn is the turn of the agent that calls, and its attempt; "" if none is active.
+func (r *request) turn(ctx context.Context) (turnID string, attempt int, refused *api.Error) {
+	if r.agent.TurnID != "" {
+		return r.agent.TurnID, r.agent.Attempt, nil
+	}
+	one := 1
+	l, _, refused := call[api.TurnListResult](ctx, r.server.Caller, "turn/list", api.TurnListParams{
+		ThreadID: r.agent.ThreadID, State: turns.Active, Page: api.Page{Limit: &one},
+	})
+	if refused != nil || len(l.Turns) == 0 {
+		return "", 0, refused
+	}
+	return l.Turns[0].TurnID, l.Turns[0].Attempt, nil
+}
+
+func checkKey(key string) *api.Error {
+	if len(key) > maxKey {
+		return api.Invalid("key", turns.ReasonTooLarge, "has more than %d bytes", maxKey)
+	}
+	return nil
 }
 
 // keyed is the idempotency key of one of the requests of a call.

@@ -42,6 +42,8 @@ type startedTask struct {
 
 	wake   string
 	policy turns.AttentionPolicy
+	job    bool
+	result *turns.Result // of a job that was found
 }
 
 type taskError struct {
@@ -70,12 +72,15 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 	if refused != nil {
 		return answer{}, refused
 	}
+	if in.startsJob() {
+		key = "" // each task is a job
+	}
 	own, _, refused := call[api.ThreadReadResult](ctx, r.server.Caller, "thread/read", api.ThreadReadParams{ThreadID: r.agent.ThreadID})
 	if refused == nil {
 		refused = r.checkTasks(ctx, in.Tasks, own.Thread.Agent)
 	}
 	if refused == nil {
-		refused = r.checkRoom(ctx, len(in.Tasks), own.Children.Room, key)
+		refused = r.checkRoom(ctx, in, own.Children.Room, key)
 	}
 	if refused != nil {
 		return answer{}, refused
@@ -107,6 +112,8 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 		if waits, refused = r.awaitTasks(ctx, &out, in.WaitSeconds); refused != nil {
 			return answer{}, refused
 		}
+	} else if found := out.found(); len(found) == len(out.TurnIDs) {
+		out.Results, waits = found, "All have ended.\n" // in an earlier call
 	}
 	data, err := json.Marshal(out, api.WireOptions)
 	if err != nil {
@@ -167,13 +174,27 @@ func (r *request) checkTasks(ctx context.Context, tasks []task, own string) *api
 func member(i int, name string) string { return fmt.Sprintf("tasks[%d].%s", i, name) }
 
 // checkRoom returns an error if not all tasks may start that have not started yet.
-func (r *request) checkRoom(ctx context.Context, tasks, room int, key string) *api.Error {
-	if room >= tasks {
+func (r *request) checkRoom(ctx context.Context, in workStartIn, room int, key string) *api.Error {
+	need := len(in.Tasks)
+	if room >= need {
 		return nil
 	}
-	need := tasks
-	for i := range tasks {
-		if key != "" && r.hasStarted(ctx, taskThread(key, i)) {
+	turnID := ""
+	if in.startsJob() {
+		var refused *api.Error
+		if turnID, _, refused = r.turn(ctx); refused != nil {
+			return refused
+		}
+	}
+	for i := range in.Tasks {
+		threadID := ""
+		switch {
+		case in.startsJob():
+			threadID = turns.JobThread(turnID, taskJob(jobOf(in.Key), i))
+		case key != "":
+			threadID = taskThread(key, i)
+		}
+		if threadID != "" && r.hasStarted(ctx, threadID) {
 			need--
 		}
 	}
@@ -222,6 +243,17 @@ func taskKey(key string, i int) string {
 // startTask starts the child turn of a task, in a thread of its own.
 func (r *request) startTask(ctx context.Context, in workStartIn, i int, key string) (startedTask, *api.Error) {
 	t := in.Tasks[i]
+	if in.startsJob() {
+		started, _, _, refused := r.startJob(ctx, taskJob(jobOf(in.Key), i), turns.Start{Agent: t.Agent, Cwd: in.Cwd, Input: said(t.Prompt), Title: t.Title})
+		if refused != nil {
+			return startedTask{}, refused
+		}
+		one := startedTask{TurnID: started.TurnID, ThreadID: started.ThreadID, State: started.State, wake: started.Wake, policy: started.AttentionPolicy, job: true}
+		if len(started.Results) == 1 && started.Results[0].Accepted() {
+			one.result = &started.Results[0]
+		}
+		return one, nil
+	}
 	params := api.ThreadStartParams{
 		Agent: t.Agent, Title: t.Title, Cwd: in.Cwd, Parent: &threads.Parent{ThreadID: r.agent.ThreadID}, Keyed: keyed(taskKey(key, i), "thread"),
 	}
@@ -266,15 +298,18 @@ func (r *request) awaitTasks(ctx context.Context, out *startedTasks, seconds flo
 		out.Detached = r.detach(ctx, out, running)
 	}
 	if a.Reason != "" {
-		return cutText(a.Reason, running), nil
+		return cutText(a.Reason, a.Results), nil
 	}
 	text := ""
 	if len(inReview) > 0 {
 		text = whatFollows(a.Results)
 	}
 	if len(running) > 0 {
-		text = fmt.Sprintf("Not ended in %s: %s. It goes on in the background, and its end arrives in your inbox. To have it in this turn, call work_await.\n",
-			time.Duration(seconds*float64(time.Second)), list(running))
+		follows := "It goes on in the background, and its end arrives in your inbox. To have it in this turn, call work_await.\n"
+		if jobs := jobsAmong(a.Results); len(jobs) > 0 {
+			follows = jobsFollow(jobs)
+		}
+		text = fmt.Sprintf("Not ended in %s: %s. %s", time.Duration(seconds*float64(time.Second)), list(running), follows)
 	}
 	return cmp.Or(text, "All have ended.\n"), nil
 }
@@ -283,7 +318,7 @@ func (r *request) awaitTasks(ctx context.Context, out *startedTasks, seconds flo
 // wait. It returns those that do.
 func (r *request) detach(ctx context.Context, out *startedTasks, ids []string) (gone []string) {
 	for _, t := range out.Tasks {
-		if !slices.Contains(ids, t.TurnID) || t.policy != turns.Blocking {
+		if !slices.Contains(ids, t.TurnID) || t.policy != turns.Blocking || t.job {
 			continue
 		}
 		d, _, refused := call[api.TurnDetachResult](ctx, r.server.Caller, "turn/detach", api.TurnDetachParams{DetachTurn: turns.DetachTurn{TurnID: t.TurnID}})
@@ -292,6 +327,16 @@ func (r *request) detach(ctx context.Context, out *startedTasks, ids []string) (
 		}
 	}
 	return gone
+}
+
+// found are the results of the jobs that have ended.
+func (t *startedTasks) found() (list []turns.Result) {
+	for _, one := range t.Tasks {
+		if one.result != nil {
+			list = append(list, *one.result)
+		}
+	}
+	return list
 }
 
 func errorOf(e *api.Error) *taskError { return &taskError{e.Data.Kind, e.Message, e.Data.Retryable} }
@@ -341,6 +386,8 @@ func (t *startedTasks) follows() string {
 	}
 	at := slices.IndexFunc(t.Tasks, func(one startedTask) bool { return one.Error == nil })
 	switch one := t.Tasks[at]; {
+	case one.job:
+		return jobsFollow(t.TurnIDs)
 	case one.policy == turns.Blocking:
 		return fmt.Sprintf("Go on with other work, then call work_await with turn_ids [%s]. Your turn does not end before they have ended.\n", list(quoted))
 	case one.wake == "none":

@@ -109,7 +109,7 @@ func TestEachTaskHasItsKey(t *testing.T) {
 		meta mcp.Meta
 		n    int
 	}{
-		"of the call": {nil, mcp.Meta{"claudecode/toolUseId": "1"}, 6}, "of the model": {map[string]any{"key": "k"}, nil, 6}, "none": {nil, nil, 0},
+		"of the call": {nil, mcp.Meta{"claudecode/toolUseId": "1"}, 6}, "of the model": {map[string]any{"key": "k", "background": true}, nil, 6}, "none": {nil, nil, 0},
 	} {
 		first := keys(c.args, c.meta)
 		if again := keys(c.args, c.meta); !slices.Equal(first, again) || len(first) != c.n {

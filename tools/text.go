@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ func resultLine(r *turns.Result) string {
 	s := r.TurnID
 	if r.Title != "" {
 		s += fmt.Sprintf(" %q", sanitize.Line(r.Title, turns.MaxTitle))
+	}
+	if r.Job != "" {
+		s += ", the job " + r.Job
 	}
 	if r.ThreadID != "" {
 		s += " in thread " + r.ThreadID
@@ -123,18 +127,36 @@ func unended(results []turns.Result) (running, inReview []string) {
 	return running, inReview
 }
 
-// cutText says why a wait was cut short, and what to do then.
-func cutText(why turns.CutShort, running []string) string {
+// cutText says why a wait was cut short, and what to do then. results may be none.
+func cutText(why turns.CutShort, results []turns.Result) string {
 	goesOn := ""
+	running, _ := unended(results)
 	if len(running) > 0 {
 		goesOn = fmt.Sprintf(" Still running: %s.", list(running))
 	}
-	switch why {
+	switch follows := " The work goes on in the background, and its end arrives in your inbox."; why {
 	case turns.CutQueued:
-		return "A person waits: their prompt is queued behind your turn. End your turn now." + goesOn + " The work goes on in the background, and its end arrives in your inbox.\n"
+		if jobs := jobsAmong(results); len(jobs) > 0 {
+			follows = fmt.Sprintf(" The work goes on. work_list shows the ends of %s later: you are not told them by themselves.", list(jobs))
+			if len(jobs) < len(running) {
+				follows += " The ends of the others arrive in your inbox."
+			}
+		}
+		return "A person waits: their prompt is queued behind your turn. End your turn now." + goesOn + follows + "\n"
 	default:
 		return "Somebody has sent a message to your turn, and waits. If you do not see it here, end your turn: it is your next prompt." + goesOn + " The work goes on.\n"
 	}
+}
+
+// jobsAmong are the ids of the jobs that go on.
+func jobsAmong(results []turns.Result) (ids []string) {
+	running, _ := unended(results)
+	for i := range results {
+		if r := &results[i]; r.Job != "" && slices.Contains(running, r.TurnID) {
+			ids = append(ids, r.TurnID)
+		}
+	}
+	return ids
 }
 
 // whatFollows says what to do about turns that go on.

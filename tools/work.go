@@ -52,6 +52,10 @@ func (s *Server) addWork() {
 		repeats:     true,
 	}, s.workStop)
 	add(s, tool{
+		name:        "work_retry",
+		description: "Try a child turn again that has failed or was interrupted: the same turn, with the same prompt, in its next attempt.",
+	}, s.workRetry)
+	add(s, tool{
 		name: "work_review",
 		description: "Give your verdict about a child turn that waits for a review. rejected: it is continued with your note as its next prompt. " +
 			"approved and blocked are final: then its end arrives in your inbox.",
@@ -69,7 +73,7 @@ type workStartIn struct {
 	Cwd         string  `json:"cwd,omitempty" jsonschema:"absolute directory, yours or below"`
 	Background  bool    `json:"background,omitempty" jsonschema:"do not wait for it before your turn ends"`
 	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"wait this long for the result; if it has not come by then, the work goes on in the background"`
-	Key         string  `json:"key,omitempty" jsonschema:"a name of your choice: the same call with the same key finds the same work"`
+	Key         string  `json:"key,omitempty" jsonschema:"a name of your choice for this work in your turn: a call with the same key finds it with its result, also after a crash of yours, instead of starting it again"`
 }
 
 func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (answer, *api.Error) {
@@ -86,6 +90,21 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		return answer{}, refused
 	}
 	in.Title = sanitize.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
+	if in.startsJob() {
+		if refused := checkKey(in.Key); refused != nil {
+			return answer{}, refused
+		}
+		if in.WaitSeconds > 0 {
+			defer r.saysSo(ctx)()
+		}
+		t, raw, earlier, refused := r.startJob(ctx, jobOf(in.Key), turns.Start{
+			Agent: in.Agent, Cwd: in.Cwd, Input: said(in.Prompt), Title: in.Title, WaitSeconds: in.WaitSeconds,
+		})
+		if refused != nil {
+			return answer{}, refused
+		}
+		return jobStarted(&t, earlier, raw), nil
+	}
 	key, refused := r.key(ctx, in.Key)
 	if refused != nil {
 		return answer{}, refused
@@ -199,8 +218,7 @@ func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (ans
 		return saying("There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", raw), nil
 	}
 	if a.Reason != "" {
-		running, _ := unended(a.Results)
-		return quotingResults(a.Results, cutText(a.Reason, running), raw), nil
+		return quotingResults(a.Results, cutText(a.Reason, a.Results), raw), nil
 	}
 	return quotingResults(a.Results, whatFollows(a.Results), raw), nil
 }
