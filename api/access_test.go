@@ -222,6 +222,9 @@ var whatAgentsMay = []struct {
 	{"turn/start", `{"thread_id":"child","parent":{"thread_id":"%[1]s"},` + asked + `}`, ownOnly},
 	{"turn/start", `{"thread_id":"%[1]s",` + asked + `}`, nobody},
 	{"turn/start", `{"parent":{"thread_id":"own"},` + asked + `}`, nobody},
+	{"turn/start", `{"job":"j","parent":{"thread_id":"%[1]s"},` + asked + `}`, ownOnly}, {"turn/start", `{"job":"j",` + asked + `}`, everyone}, // its own
+	{"turn/start", `{"job":"j","agent":"other",` + asked + `}`, nobody}, {"turn/start", `{"job":"j","cwd":"/repo",` + asked + `}`, nobody},
+	{"turn/start", `{"job":"j","thread_id":"%[1]s","parent":{"thread_id":"own"},` + asked + `}`, underOwn}, // and then refused, for a job has no thread_id
 	{"turn/steer", `{"turn_id":"turn_%[1]s",` + asked + `}`, underOwn},
 	{"turn/interrupt", `{"turn_id":"turn_%[1]s"}`, underOwn}, {"turn/retry", `{"turn_id":"turn_%[1]s"}`, underOwn},
 	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, underOwn},
