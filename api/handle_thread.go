@@ -161,6 +161,7 @@ type ThreadListParams struct {
 	Status    []turns.ListStatus `json:"status,omitzero"`
 	Text      string             `json:"text,omitzero"`
 	Counts    bool               `json:"counts,omitzero"`
+	FoldJobs  bool               `json:"fold_jobs,omitzero"`
 	Page
 	Extra
 }
@@ -202,7 +203,7 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	}
 	if p.View == ViewSummary {
 		return h.listSummaries(ctx, turns.SummaryQuery{
-			Query: q, Statuses: p.Status, Matches: h.matching(p.Text), Counts: p.Counts, Uncounted: h.mailboxes(p.Counts),
+			Query: q, Statuses: p.Status, Matches: h.matching(p.Text), Counts: p.Counts, Uncounted: h.mailboxes(p.Counts), FoldJobs: p.FoldJobs,
 		})
 	}
 	l, err := h.api.Reader.ListThreads(ctx, q)
@@ -223,7 +224,7 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 // maxListText bounds text of thread/list, in bytes: more than what anybody types.
 const maxListText = 1024
 
-// checkSummaryFilters checks status and text.
+// checkSummaryFilters checks status, text and fold_jobs.
 func (p *ThreadListParams) checkSummaryFilters() error {
 	switch {
 	case p.View == ViewSummary:
@@ -231,6 +232,8 @@ func (p *ThreadListParams) checkSummaryFilters() error {
 		return Invalid("status", "not_summary", "only with view %s", ViewSummary)
 	case p.Text != "":
 		return Invalid("text", "not_summary", "only with view %s", ViewSummary)
+	case p.FoldJobs:
+		return Invalid("fold_jobs", "not_summary", "only with view %s", ViewSummary)
 	}
 	if len(p.Status) > len(turns.ListStatuses) {
 		return Invalid("status", turns.ReasonTooMany, "at most %d", len(turns.ListStatuses))

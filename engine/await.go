@@ -291,7 +291,7 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 	}
 	d := k.a.decide()
 	err := d.inbox.inSnapshot(func(b *inbox.Book) error {
-		if err := inbox.AckEnds(b, ends, inbox.ByAwait); err != nil {
+		if err := inbox.AckEnds(b, ends); err != nil {
 			return err
 		}
 		return b.SettleLags()

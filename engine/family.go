@@ -392,7 +392,7 @@ func (k *childKeeper) meetFate(turnID string) error {
 func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Turn) error {
 	for len(ended) > 0 {
 		n := min(len(ended), endsAtOnce)
-		in := &arrival{ends: turns.EndsLive{}, ofJobs: map[string]int64{}}
+		in := &arrival{ends: turns.EndsLive{}}
 		for _, t := range ended[:n] {
 			r, err := f.e.rules.resultOf(t, nowTime())
 			if err != nil {
@@ -403,9 +403,7 @@ func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Tur
 				return fmt.Errorf("the result of %s: %w", t.TurnID, err)
 			}
 			in.items = append(in.items, it)
-			if in.ends[t.TurnID] = t.AcceptedSeq; t.Job != "" {
-				in.ofJobs[t.TurnID] = t.AcceptedSeq
-			}
+			in.ends[t.TurnID] = t.AcceptedSeq
 		}
 		_, err := f.e.inboxes.arrive(ctx, ownerID, in)
 		switch {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -33,9 +32,8 @@ type arrival struct {
 	lags bool
 	// ends says that the items are these ends of child turns: they do not count in any
 	// bound, and are refused together if one of them is superseded.
-	ends   turns.EndsLive
-	ofJobs map[string]int64 // those of ends that nobody is told, because a program asks for them
-	size   int
+	ends turns.EndsLive
+	size int
 	done   chan arrived // receives the outcome; has room for it
 }
 
@@ -170,11 +168,8 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 				}
 				outcomes[i] = arrived{inbox.IngestResult{Results: results}, err}
 				all.Results = append(all.Results, results...)
-				if len(in.ofJobs) > 0 && err == nil {
-					err = inbox.AckEnds(b, in.ofJobs, inbox.ByJob)
-				}
-				if err := cmp.Or(b.Err(), err); b.Err() != nil {
-					return err
+				if b.Err() != nil {
+					return b.Err()
 				}
 			}
 			return nil

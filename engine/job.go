@@ -60,7 +60,7 @@ func (d *decision) startThreadOfJob(q request) error {
 		return threads.ErrConflict // somebody has started a thread of this id
 	}
 	_, err := d.startThread(turns.StartThread{
-		Agent: q.Agent, Title: q.Title, Cwd: q.Cwd, Parent: &threads.Parent{ThreadID: q.Parent.ThreadID, TurnID: q.Parent.TurnID}, Job: q.Job, By: q.By,
+		Agent: q.Agent, Title: cmp.Or(q.Title, q.Job), Cwd: q.Cwd, Parent: &threads.Parent{ThreadID: q.Parent.ThreadID, TurnID: q.Parent.TurnID}, Job: q.Job, By: q.By,
 	}, q.owner, q.looked)
 	return err
 }

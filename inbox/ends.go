@@ -35,12 +35,12 @@ func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 }
 
 // EndItem is the item of the accepted end of a child turn, whose result is r. The chain of a
-// wake that tells it is one longer: see Chain.
+// wake that tells it is one longer: see Chain. Nobody is told that of a job.
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
 	return Item{
 		Source: SourceTurns, NativeID: EndID(t.TurnID, t.AcceptedSeq), OccurredAt: acceptedAt(t), Summary: endSummary(&r),
-		Payload: payload, Chain: t.Chain + 1,
+		Payload: payload, Chain: t.Chain + 1, OfJob: t.Job != "",
 	}, err
 }
 
@@ -197,8 +197,9 @@ func ReaderOf(b *Book) ledger.Reader { return b.rows.committed }
 // Withdraw acknowledges the entry of an end that was superseded before it was told.
 func Withdraw(b *Book, e *Entry) { b.add(notify.InboxWithdrawn, &Withdrawn{EntryID: e.EntryID}) }
 
-// AckEnds acknowledges the ends of these turns. It returns the error of reading.
-func AckEnds(b *Book, ends map[string]int64, by By) error {
+// AckEnds acknowledges the ends of these turns that turn/await has told. It returns
+// the error of reading.
+func AckEnds(b *Book, ends map[string]int64) error {
 	var list []*Entry
 	for turnID, seq := range ends {
 		raw := b.rows.stored(&Item{Source: SourceTurns, NativeID: EndID(turnID, seq)})
@@ -210,6 +211,6 @@ func AckEnds(b *Book, ends map[string]int64, by By) error {
 		}
 	}
 	sortEntries(list)
-	_, err := b.ackEntries(list, by, "")
+	_, err := b.ackEntries(list, ByAwait, "")
 	return err
 }

@@ -85,6 +85,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonItem      Reason = "item"      // it is not grouped
+	ReasonJob       Reason = "job"       // the end of a job, which is acknowledged with it
 	ReasonWindow    Reason = "window"    // no further item came, or one has waited long enough
 	ReasonSize      Reason = "size"      // enough items came
 	ReasonImmediate Reason = "immediate" // an item does not wait
@@ -95,7 +96,7 @@ const (
 )
 
 // Reasons lists the reasons.
-var Reasons = []Reason{ReasonItem, ReasonWindow, ReasonSize, ReasonImmediate, ReasonRollover, ReasonRemainder, ReasonLifecycle, ReasonManual}
+var Reasons = []Reason{ReasonItem, ReasonJob, ReasonWindow, ReasonSize, ReasonImmediate, ReasonRollover, ReasonRemainder, ReasonLifecycle, ReasonManual}
 
 // Acked is the body of inbox/acked. EntryIDs are the entries that were named or
 // covered, and further visible ones that are acknowledged by it completely.

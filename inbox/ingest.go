@@ -149,7 +149,14 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	b.stats.Received++
 	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
 	if body.DigestID == "" {
-		out.EntryID = b.postItem(body, it.Grouping)
+		reason := ReasonItem
+		if it.OfJob {
+			reason = ReasonJob
+		}
+		out.EntryID = b.postItem(body, it.Grouping, reason)
+		if e := b.rows.entryOfItem(seq); it.OfJob && e != nil {
+			_, _ = b.ackEntries([]*Entry{e}, ByJob, "") // Err has its error
+		}
 		return out
 	}
 	d = b.rows.Row(DigestTable, seqOf(body.DigestID)).(*Digest)
@@ -190,7 +197,7 @@ func (b *Book) digestFor(g *Grouping, source string) *Digest {
 }
 
 // postItem posts an entry of one item.
-func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
+func (b *Book) postItem(r *Received, g *Grouping, reason Reason) notify.ID {
 	seq := b.rows.unit.NextSeq()
 	e := Entry{
 		EntryID: EntryID(seq), Kind: KindItem, Source: r.Source, Summary: summaryOfItem(r), Count: 1, LastRawID: r.RawID,
@@ -199,8 +206,8 @@ func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
 	if g != nil {
 		e.ResourceRef, e.EventFamily = g.ResourceRef, g.EventFamily
 	}
-	b.add(notify.InboxPosted, &Posted{Entry: e, Reason: ReasonItem, NewRawIDs: []notify.ID{r.RawID}})
-	b.stats.posted(ReasonItem, 1, 0)
+	b.add(notify.InboxPosted, &Posted{Entry: e, Reason: reason, NewRawIDs: []notify.ID{r.RawID}})
+	b.stats.posted(reason, 1, 0)
 	b.stats.waited(0)
 	return e.EntryID
 }

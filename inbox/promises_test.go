@@ -397,6 +397,9 @@ func TestEveryEntrySaysWhyItWasPosted(t *testing.T) {
 	ingest := func(it Item) { note(w.must(t, func(b *Book) { _, _ = b.Ingest([]Item{it}) })) }
 	w.set(t, Policy{MaxItems: ms(2)})
 	ingest(single(0))
+	ofJob := single(20)
+	ofJob.OfJob = true
+	ingest(ofJob)
 	ingest(grouped(1))
 	w.advance(30 * time.Second)
 	note(w.must(t, func(b *Book) { _ = b.FlushDue() }))
@@ -416,7 +419,7 @@ func TestEveryEntrySaysWhyItWasPosted(t *testing.T) {
 	entries := w.visible()
 	snapshots := all[*Entry](w.store, EntryTable)
 	note(w.must(t, func(b *Book) { _, _ = b.Ack(Ack{EntryIDs: []notify.ID{snapshots[len(snapshots)-2].EntryID}}) }))
-	want := []Reason{ReasonItem, ReasonWindow, ReasonSize, ReasonImmediate, ReasonRollover, ReasonManual, ReasonLifecycle, ReasonRemainder}
+	want := []Reason{ReasonItem, ReasonJob, ReasonWindow, ReasonSize, ReasonImmediate, ReasonRollover, ReasonManual, ReasonLifecycle, ReasonRemainder}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v (visible %v)", got, want, entries)
 	}

@@ -30,7 +30,7 @@ func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.
 	}
 	return in(ctx, r, lane, func(s Snapshot) (out turns.SummaryList, err error) {
 		x := &summarizer{s: s, q: &q, tries: newCompletion(s), titles: &titles{s, q.Memory}}
-		if q.Statuses != nil || q.Counts {
+		if q.Statuses != nil || q.Counts || q.FoldJobs {
 			if x.statuses, err = readStatuses(s, &q); err != nil {
 				return out, err
 			}
@@ -138,11 +138,12 @@ func (x *summarizer) read(v ledger.Values) (*turns.Summarized, error) {
 	return out, err
 }
 
-// keeps reports whether a thread has one of the statuses, and matches.
+// keeps reports whether a thread has one of the statuses, is not folded, and matches.
 func (x *summarizer) keeps(t *threads.Thread) (bool, error) {
-	if x.q.Statuses != nil {
+	folds := x.q.FoldJobs && t.Job != ""
+	if x.q.Statuses != nil || folds {
 		status, err := x.statuses.of(t)
-		if err != nil || !slices.Contains(x.q.Statuses, status) {
+		if err != nil || x.q.Statuses != nil && !slices.Contains(x.q.Statuses, status) || folds && status != turns.ListNeedsYou {
 			return false, err
 		}
 	}

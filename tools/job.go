@@ -88,7 +88,7 @@ func jobStarted(t *turns.StartResult, earlier string, data []byte) answer {
 		what = fmt.Sprintf("This key was used before in your turn: turn %s in thread %s has the work.", t.TurnID, t.ThreadID)
 	}
 	if earlier != "" {
-		what += fmt.Sprintf(" It was started with another prompt, which counts: %q.", sanitize.Line(earlier, maxEarlier))
+		what += " " + otherPrompt(earlier)
 	}
 	running, inReview := unended(t.Results)
 	switch {
@@ -104,13 +104,22 @@ func jobStarted(t *turns.StartResult, earlier string, data []byte) answer {
 	return saying(what+" "+jobsFollow([]string{t.TurnID}), data)
 }
 
+// otherPrompt says that a job was first asked for with another prompt.
+func otherPrompt(earlier string) string {
+	return fmt.Sprintf("It was started with another prompt, which counts: %q.", sanitize.Line(earlier, maxEarlier))
+}
+
 // jobsFollow says how to get the results of jobs, of which nobody is told.
 func jobsFollow(ids []string) string {
 	quoted := make([]string, len(ids))
 	for i, id := range ids {
 		quoted[i] = strconv.Quote(id)
 	}
-	return fmt.Sprintf("Its end is not told to you by itself, since you gave a key: go on with other work, then call work_await with turn_ids [%s], or this tool again with the same key. Your turn does not end before it has ended.\n", list(quoted))
+	its, it := "its end is not told to you by itself", "it has"
+	if len(ids) > 1 {
+		its, it = "their ends are not told to you by themselves", "they have"
+	}
+	return fmt.Sprintf("You gave a key, so %s: go on with other work, then call work_await with turn_ids [%s], or work_start again with the same key. Your turn does not end before %s ended.\n", its, list(quoted), it)
 }
 
 // workRetryIn are the params of work_retry.

@@ -54,7 +54,7 @@ func TestAKeyFindsTheWorkOfAnEarlierAttempt(t *testing.T) {
 		text []string
 		not  []string
 	}{
-		"new": {map[string]any{"key": "lint"}, []string{"Started turn turn_lint in thread child. Its end is not told to you by itself", `work_await with turn_ids ["turn_lint"]`}, []string{"background"}},
+		"new": {map[string]any{"key": "lint"}, []string{"Started turn turn_lint in thread child. You gave a key, so its end is not told to you by itself", `work_await with turn_ids ["turn_lint"]`}, []string{"background"}},
 		"found": {map[string]any{"key": "tests", "prompt": "run the tests"}, []string{
 			"This key was used before in your turn: turn turn_tests in thread child has the work. It has ended.", "all green",
 		}, []string{"another prompt"}},

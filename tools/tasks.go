@@ -43,6 +43,7 @@ type startedTask struct {
 	wake   string
 	policy turns.AttentionPolicy
 	job    bool
+	other  string        // the prompt of a job that was started with another one
 	result *turns.Result // of a job that was found
 }
 
@@ -244,11 +245,11 @@ func taskKey(key string, i int) string {
 func (r *request) startTask(ctx context.Context, in workStartIn, i int, key string) (startedTask, *api.Error) {
 	t := in.Tasks[i]
 	if in.startsJob() {
-		started, _, _, refused := r.startJob(ctx, taskJob(jobOf(in.Key), i), turns.Start{Agent: t.Agent, Cwd: in.Cwd, Input: said(t.Prompt), Title: t.Title})
+		started, _, other, refused := r.startJob(ctx, taskJob(jobOf(in.Key), i), turns.Start{Agent: t.Agent, Cwd: in.Cwd, Input: said(t.Prompt), Title: t.Title})
 		if refused != nil {
 			return startedTask{}, refused
 		}
-		one := startedTask{TurnID: started.TurnID, ThreadID: started.ThreadID, State: started.State, wake: started.Wake, policy: started.AttentionPolicy, job: true}
+		one := startedTask{TurnID: started.TurnID, ThreadID: started.ThreadID, State: started.State, wake: started.Wake, policy: started.AttentionPolicy, job: true, other: other}
 		if len(started.Results) == 1 && started.Results[0].Accepted() {
 			one.result = &started.Results[0]
 		}
@@ -363,6 +364,11 @@ func (t *startedTasks) list() string {
 	end := ":"
 	if b.Len() == 0 {
 		end = "."
+	}
+	for i, one := range t.Tasks {
+		if one.other != "" {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, otherPrompt(one.other))
+		}
 	}
 	return fmt.Sprintf("Started %d of %d%s\n", len(t.TurnIDs), len(t.Tasks), end) + b.String()
 }

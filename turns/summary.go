@@ -115,6 +115,8 @@ type SummaryQuery struct {
 	// Matches leaves only threads for which it returns true; title is that of the summary.
 	// nil leaves all. It must not read the store.
 	Matches func(t *threads.Thread, title string) bool
+	// FoldJobs leaves out the threads of jobs, unless they need somebody.
+	FoldJobs bool
 	// Counts asks for the counts of statuses. They follow from Matches and from State,
 	// Agent and Within alone.
 	Counts bool

@@ -683,6 +683,7 @@ export interface ThreadListParams {
   status?: Array<Open<"needs_you" | "working" | "failed" | "done" | "closed">> | null;
   text?: string | null;
   counts?: boolean | null;
+  fold_jobs?: boolean | null;
   limit?: number | null;
   cursor?: string | null;
   order?: Open<"asc" | "desc"> | null;
@@ -4335,7 +4336,7 @@ export interface InboxPostedEvent {
     superseded_by?: string;
   };
   supersedes_entry_id?: string;
-  reason: Open<"item" | "window" | "size" | "immediate" | "rollover" | "remainder" | "lifecycle" | "manual">;
+  reason: Open<"item" | "job" | "window" | "size" | "immediate" | "rollover" | "remainder" | "lifecycle" | "manual">;
   new_raw_ids: string[];
   closes_digest?: boolean;
   requested_by?: string;

@@ -13,6 +13,7 @@ import (
 func newThreadsCommand(g *globals) *cobra.Command {
 	var state, agent string
 	var limit int
+	var jobs bool
 	cmd := &cobra.Command{
 		Use:   "threads",
 		Short: "List threads, the newest last, with what each is doing",
@@ -43,7 +44,7 @@ read again, so it may be missing the first time. -o json prints all that is know
 				return err
 			}
 			defer c.close()
-			filter["agent"] = agent
+			filter["agent"], filter["fold_jobs"] = agent, !jobs
 			some, err := summaryListing.list(c, withSummary(filter), limit)
 			if err != nil || some || agent == "" || c.format != "text" {
 				return err
@@ -62,6 +63,7 @@ read again, so it may be missing the first time. -o json prints all that is know
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(threadStates, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	cmd.Flags().BoolVar(&jobs, "jobs", false, "also the threads of jobs that need nobody; holon tree shows them too")
 	bindLimit(cmd, &limit)
 	return cmd
 }

@@ -88,13 +88,37 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 			treeRow{branch: down, sign: timeline.SignAsk, aside: q.Text},
 			treeRow{branch: down, aside: d.howToAnswer(q, down)})
 	}
-	for i, child := range t.Children {
-		if i == len(t.Children)-1 {
+	children, done := foldJobs(t.Children)
+	if done > 0 {
+		row := treeRow{branch: below + d.left.fork, sign: timeline.SignCompleted, name: fmt.Sprintf("%d jobs", done), state: "completed"}
+		if len(children) == 0 {
+			row.branch = below + d.left.last
+		}
+		d.rows = append(d.rows, row)
+	}
+	for i, child := range children {
+		if i == len(children)-1 {
 			d.add(child, below+d.left.last, below+d.left.gap)
 		} else {
 			d.add(child, below+d.left.fork, below+d.left.down)
 		}
 	}
+}
+
+// foldJobs leaves out the jobs that have completed and have nothing below them, if there are
+// several, and counts them.
+func foldJobs(children []*treeThread) (rest []*treeThread, done int) {
+	for _, c := range children {
+		if t := c.Turn; t != nil && t.Job != "" && t.State == turns.Completed && !t.InReview() && !t.StoppedEarly() && len(c.Children)+len(c.Questions) == 0 {
+			done++
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	if done < 2 {
+		return children, 0
+	}
+	return rest, done
 }
 
 // howToAnswer is the command that answers a question, or the one that lists all if it
