@@ -59,7 +59,7 @@ func (c *checker) endInReview(e event, prev *turns.Turn, b *turns.EndedEvent) {
 	if asks := prev.ReviewPolicy().Asks(b.State); asks != (b.Review != nil) {
 		c.errorf(e, "review is %+v, the policy is %q", b.Review, prev.ReviewPolicy())
 	}
-	if b.Review != nil && (b.Review.State != turns.ReviewPending || !b.Review.DueAt.After(e.Timestamp.Time) || prev.AttentionPolicy == turns.Blocking) {
+	if b.Review != nil && (b.Review.State != turns.ReviewPending || !b.Review.DueAt.After(e.Timestamp.Time) || prev.AttentionPolicy == turns.Blocking && prev.Job == "") {
 		c.errorf(e, "review is %+v, and the turn is %q", b.Review, prev.AttentionPolicy)
 	}
 }
