@@ -34,7 +34,7 @@ type arrival struct {
 	// bound, and are refused together if one of them is superseded.
 	ends turns.EndsLive
 	size int
-	done   chan arrived // receives the outcome; has room for it
+	done chan arrived // receives the outcome; has room for it
 }
 
 type arrived struct {

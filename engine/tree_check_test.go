@@ -14,7 +14,9 @@ import (
 
 // The properties of background work, P1 to P8, the bounds of wakes (P11), and those of
 // reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
-// continues is over), checked on
+// continues is over), and of jobs (J1: one turn for a name; J2: what has completed is not run
+// again; J3: nobody is told the end of one, and none is detached; J4: it is interrupted with its parent turn
+// only), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
 // orders of two things) it checks what is left when both are over; the orders are what
 // random schedules are for.
@@ -32,6 +34,7 @@ type treeLog struct {
 	listed  bool                 // the event before is the list of child turns for a new attempt
 	waking  map[string]*treeTurn // wakes whose first unit has not told anything yet, by thread
 	waiting map[*treeTurn]bool   // turns that wait for child turns
+	jobs    map[string]*treeTurn // by parent turn and name
 }
 
 type treeTurn struct {
@@ -89,7 +92,7 @@ func (w *forest) properties() {
 	l := &treeLog{
 		w: w, turns: map[string]*treeTurn{}, threads: map[string]*treeThread{}, natives: map[string]*treeEntry{},
 		raws: map[notify.ID]*treeEntry{}, entries: map[notify.ID]*treeEntry{}, waking: map[string]*treeTurn{},
-		waiting: map[*treeTurn]bool{},
+		waiting: map[*treeTurn]bool{}, jobs: map[string]*treeTurn{},
 	}
 	for _, e := range w.h.seen {
 		l.now = e
@@ -222,6 +225,9 @@ func (l *treeLog) turn(e event, body any) {
 		if t.over {
 			t.since = e.Seq
 		}
+		if t.Job != "" && was.State == turns.Completed && was.Review == nil {
+			l.breaks("J2", "the job %s has completed, and is run again", t.Job)
+		}
 		if t.over = false; t.end != 0 {
 			t.ends[t.end], t.end = e.Seq, 0
 		}
@@ -235,6 +241,12 @@ func (l *treeLog) turn(e event, body any) {
 		}
 		if t.over = true; b.Review == nil {
 			l.accepted(t)
+		}
+		if b.By == turns.ByOwner && t.Job != "" {
+			parent := l.turns[t.Parent.TurnID]
+			if parent.InterruptedBy == "" && !(parent.IsChild() && (parent.State == turns.Failed || parent.State == turns.Interrupted)) {
+				l.breaks("J4", "the job %s is interrupted, and its turn is %s in attempt %d", t.Job, parent.State, parent.Attempt)
+			}
 		}
 		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			th.held = true
@@ -255,6 +267,9 @@ func (l *treeLog) turn(e event, body any) {
 	case *turns.DetachedEvent:
 		if prev == nil || was.AttentionPolicy != turns.Blocking || b.AttentionPolicy != turns.Notify {
 			l.breaks("P5", "detaches a turn whose policy is %q", policyOf(was))
+		}
+		if t.Job != "" {
+			l.breaks("J3", "the job %s is detached", t.Job)
 		}
 		if l.waiting[l.turns[t.Parent.TurnID]] {
 			l.w.freed++
@@ -300,8 +315,15 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 		return
 	}
 	parent := l.turns[t.Parent.TurnID]
-	if l.threads[t.Parent.ThreadID].closed || t.AttentionPolicy == turns.Blocking &&
-		(parent.State != turns.Active || parent.Attempt != t.Parent.Attempt || parent.Progress == turns.Interrupting || !parent.RetryAt.IsZero()) {
+	if t.Job != "" && t.Continues == "" {
+		key := t.Parent.TurnID + " " + t.Job
+		if other := l.jobs[key]; other != nil {
+			l.breaks("J1", "the job %s is %s already", t.Job, other.TurnID)
+		}
+		l.jobs[key] = t
+	}
+	if l.threads[t.Parent.ThreadID].closed || t.AttentionPolicy == turns.Blocking && (t.Job == "" || t.Continues == "") &&
+		(parent.State != turns.Active || parent.Attempt != t.Parent.Attempt && t.Job == "" || parent.Progress == turns.Interrupting || !parent.RetryAt.IsZero()) {
 		l.breaks("P9", "it starts, and what it works for is over")
 	}
 	if parent != nil {
@@ -314,12 +336,12 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 // completed follows the completion of a turn (P6). One that is itself a child waits for
 // all that it has started, unless a person waits for it.
 func (l *treeLog) completed(t *treeTurn) {
-	all := t.IsChild() && !t.HadItsPrompts()
+	patient := !t.HadItsPrompts()
 	for _, q := range l.turns {
-		all = all && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
+		patient = patient && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
 	}
 	for _, child := range l.turns {
-		waits := child.works(t.TurnID) && child.waitedFor() && (all || child.AttentionPolicy == turns.Blocking)
+		waits := child.works(t.TurnID) && child.waitedFor() && (patient && t.IsChild() || child.AttentionPolicy == turns.Blocking && (patient || child.Job == ""))
 		if waits && (child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			l.breaks("P6", "completes before its child %s, which is %s", child.TurnID, child.AttentionPolicy)
 		}
@@ -343,8 +365,12 @@ func (l *treeLog) stuck() {
 		}
 		parent := l.turns[t.Parent.TurnID]
 		over := parent.State.Ended()
+		if t.Job != "" { // it goes on, unless its parent turn was stopped, or is a child turn and has failed
+			stopped := parent.State == turns.Interrupted && (parent.InterruptedBy != turns.ByServer || parent.IsChild()) || parent.State == turns.Failed && parent.IsChild()
+			over = stopped && t.since < parent.end
+		}
 		for _, q := range l.turns {
-			over = over || parent.State == turns.Active && len(parent.WaitsFor) > 0 && q.ThreadID == parent.ThreadID && q.State == turns.Queued && !q.IsChild()
+			over = over || t.Job == "" && parent.State == turns.Active && len(parent.WaitsFor) > 0 && q.ThreadID == parent.ThreadID && q.State == turns.Queued && !q.IsChild()
 		}
 		switch {
 		case !over || t.State.Ended() || t.Progress == turns.Interrupting:
@@ -439,7 +465,7 @@ func (l *treeLog) early(thread string) {
 // while.
 func (l *treeLog) atWork(turnID string) bool {
 	for _, child := range l.turns {
-		if turnID != "" && child.works(turnID) && child.waitedFor() && child.since+justNow < l.now.Seq &&
+		if turnID != "" && child.works(turnID) && child.Job == "" && child.waitedFor() && child.since+justNow < l.now.Seq &&
 			(child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			return true
 		}
@@ -495,6 +521,9 @@ func (l *treeLog) told(thread string, b *inbox.Told) {
 		}
 		if x.turn != nil && x.turn.ends[x.end] > 0 {
 			l.breaks("P8", "the end of %s was superseded by %d", x.turn.TurnID, x.turn.ends[x.end])
+		}
+		if x.turn != nil && x.turn.Job != "" {
+			l.breaks("J3", "the end of the job %s is told", x.turn.Job)
 		}
 		x.fresh = false
 		x.tells = append(x.tells, telling{seq: l.now.Seq, turnID: b.TurnID})
@@ -559,6 +588,9 @@ func (l *treeLog) renew(ids []notify.ID) {
 
 func (l *treeLog) acked(x *treeEntry, b *inbox.Acked) {
 	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, b.By
+	if ofJob := x.turn != nil && x.turn.Job != ""; ofJob != (b.By == inbox.ByJob) && len(x.tells) == 0 && x.acked == x.seq+1 {
+		l.breaks("J3", "%s of %s is acknowledged by %s", x.id, x.native, b.By)
+	}
 	switch n := len(x.tells); {
 	case b.By == inbox.ByTurn && (n == 0 || x.tells[n-1].turnID != b.TurnID || x.tells[n-1].undone || !l.got(l.turns[b.TurnID], x)):
 		l.breaks("P1", "%s acknowledges %s %s, which it was not told", b.TurnID, x.id, x.native)
@@ -626,6 +658,9 @@ func (l *treeLog) atTheEnd() {
 // entryAtTheEnd checks P1 and P2 of an entry.
 func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 	w := l.w
+	if x.turn != nil && x.turn.Job != "" && x.ackedBy != inbox.ByJob {
+		l.breaks("J3", "the end of the job %s is acknowledged by %q", x.turn.Job, x.ackedBy)
+	}
 	if x.fresh && !l.threads[x.thread].closed {
 		if box := w.h.box(x.thread); box != nil && w.mayBeWoken(x.thread, box) {
 			l.breaks("P2", "%s %s of %s is still new", x.id, x.native, x.thread)

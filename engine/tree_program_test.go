@@ -64,6 +64,7 @@ type treeProfile struct {
 	silent   int      // of ten prompts, how many end without a word
 	more     int      // of ten wakes, how many start another background child
 	reviews  int      // of ten turns, how many have a review policy
+	jobs     int      // of ten turns, how many are those of programs that ask for jobs
 	slots    []int
 	threads  [][]string
 }
@@ -133,6 +134,10 @@ var treeProfiles = map[string]treeProfile{
 		},
 		clients: 3, moves: 9, lives: 4, crashes: 6, children: 4, atOnce: 2, calls: 3, reviews: 8, slots: []int{2, 8}, threads: [][]string{pair, deepTree},
 	},
+	"jobs": { // programs that are tried again, and ask for the same jobs each time
+		kinds:   []string{"start", "start", "start", "child", "background", "job", "job", "interrupt", "retry", "retry", "detach", "await", "steer", "close"},
+		clients: 3, moves: 7, lives: 4, crashes: 7, children: 2, atOnce: 1, calls: 3, jobs: 8, reviews: 1, slots: []int{1, 2, 8}, threads: [][]string{pair, deepTree},
+	},
 	"long": {
 		kinds: []string{
 			"start", "child", "child", "child", "background", "background", "wait", "detach", "await", "await", "watch",
@@ -147,8 +152,8 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "ends", "awaits", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-		"siblings", "siblings",
-	}[seed%30]
+		"siblings", "siblings", "jobs", "jobs",
+	}[seed%32]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

@@ -62,6 +62,7 @@ func (c *census) add(w *forest) {
 	add("ends in answers", len(w.written))
 	add("verdicts of clients and agents", w.verdicts)
 	add("detached while the owner waits", w.freed)
+	add("jobs that were found done", w.rework)
 	for _, e := range w.h.seen {
 		switch {
 		case e.Method == notify.TurnStarted && e.Origin == string(turns.OriginWake):
@@ -84,7 +85,7 @@ func (c *census) add(w *forest) {
 
 // some must have happened in many runs, or these prove nothing.
 var some = []string{
-	"lives that died at a commit", "ends in answers", "detached while the owner waits", "wakes", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
+	"lives that died at a commit", "ends in answers", "detached while the owner waits", "jobs that were found done", "wakes", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
 	notify.InboxTold, notify.InboxUntold, notify.InboxWithdrawn, notify.TurnDetached, notify.StreamRewind, notify.TurnQueued, notify.TurnFailed,
 	notify.TurnInterrupted, notify.HolonPaused, notify.ThreadPaused, notify.InboxStalled,
 	notify.TurnReviewed, notify.TurnReviewed + " and continued", notify.TurnReviewed + " by " + turns.ReviewTimeout, "verdicts of clients and agents",

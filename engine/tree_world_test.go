@@ -50,6 +50,8 @@ type forest struct {
 	ended    []int64              // the newest seq of each life that is over
 	orderly  map[int]bool         // lives that ended after all that clients did, by a stop without a failing commit
 	seen     map[string][]endSeen // ends that anybody was shown in an answer
+	jobs     map[string]string    // what jobs have answered that have completed, by parent turn and name; "" = it was asked for
+	rework   int                  // jobs that were found done in a later attempt
 }
 
 type entrySet map[string]bool
@@ -80,6 +82,7 @@ func newForest(p *treeProgram, v *variant) *forest {
 	return &forest{
 		p: p, f: treeProfiles[p.Profile], v: v, queued: map[string]int64{}, owners: map[string]string{}, notes: map[string]int64{},
 		orderly: map[int]bool{}, prompts: map[string]int{}, given: map[string]entrySet{}, lists: map[string]string{}, seen: map[string][]endSeen{},
+		jobs: map[string]string{},
 	}
 }
 
@@ -134,9 +137,7 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		n = w.prompts[p.ThreadID]
 		w.prompts[p.ThreadID]++
 	})
-	hash := fnv.New64a()
-	fmt.Fprint(hash, p.ThreadID, " ", n)
-	r := rand.New(rand.NewPCG(w.p.Seed, hash.Sum64()))
+	r := rand.New(rand.NewPCG(w.p.Seed, hashOf(fmt.Sprint(p.ThreadID, " ", n))))
 	stopped := turns.Outcome{State: turns.Interrupted}
 	think := func() bool {
 		select {
@@ -176,6 +177,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 			}
 		}
 	})
+	if w.program(p.TurnID) {
+		w.doJobs(l, ctx, p, r)
+	}
 	start := r.IntN(10) < w.f.children
 	if woken {
 		start = r.IntN(10) < w.f.more
@@ -321,6 +325,66 @@ func (w *forest) startChild(l *life, ctx context.Context, c turns.Start, caller 
 	}
 }
 
+// program reports whether a turn is that of a program that asks for jobs.
+func (w *forest) program(turnID string) bool {
+	return w.f.jobs > 0 && hashOf(turnID)%10 < uint64(w.f.jobs)
+}
+
+func hashOf(s string) uint64 {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, s)
+	return hash.Sum64()
+}
+
+// doJobs asks for the jobs of a turn, as its program does in each attempt.
+func (w *forest) doJobs(l *life, ctx context.Context, p *turns.Prompt, r *rand.Rand) {
+	if !slices.Contains(w.p.Threads, p.ThreadID) {
+		return // a job has none of its own here
+	}
+	for i := range 1 + hashOf(p.TurnID)%3 {
+		w.job(l, ctx, &threads.Parent{ThreadID: p.ThreadID, TurnID: p.TurnID, Attempt: p.Attempt}, fmt.Sprint("part/", i), p.ThreadID, float64(1+r.IntN(4)))
+	}
+}
+
+// job asks for a job, and waits for it.
+func (w *forest) job(l *life, ctx context.Context, parent *threads.Parent, name, caller string, seconds float64) {
+	key := parent.TurnID + " " + name
+	asked, before := false, ""
+	w.record(func() { before, asked = w.jobs[key] })
+	if !asked && !w.mayStart() {
+		return
+	}
+	n := int(hashOf(key) % 1000)
+	c := turns.Start{Job: name, Title: "job " + name, Input: text("do " + name), Parent: parent, Retry: retriesOf(n), Review: w.policyOf(n), WaitSeconds: seconds}
+	r, wait, err := l.e.Children().StartAndWait(ctx, c, caller)
+	if !w.ok(ctx, "job", err) {
+		return
+	}
+	w.record(func() { w.jobs[key] = w.jobs[key] })
+	if !r.Found {
+		w.noteStart(r)
+	}
+	r, sent, err := wait(ctx)
+	if !w.ok(ctx, "wait for a job", err) {
+		return
+	}
+	x := r.Results[0]
+	if sent != nil || r.Detached != nil || x.Job != name {
+		w.h.t.Errorf("J3: the answer about the job %s is %+v", name, r)
+	}
+	if x.State != turns.Completed || x.Review != nil {
+		return // one that was reviewed may be tried again by a client
+	}
+	w.record(func() {
+		w.seen[x.EndOf()] = append(w.seen[x.EndOf()], endSeen{x.State, x.Attempt})
+		if got := fmt.Sprint(x.EndOf(), x.Attempt, x.Text); before == "" {
+			w.jobs[key] = got
+		} else if w.rework++; got != before {
+			w.h.t.Errorf("J2: the job %s has answered %s, and now %s", key, before, got)
+		}
+	})
+}
+
 func (w *forest) asks(l *life, owner string, ids []string) *asking {
 	q := &asking{owner: owner, ids: ids, from: l.head()}
 	w.record(func() { w.asking = append(w.asking, q) })
@@ -386,7 +450,8 @@ func (w *forest) ok(ctx context.Context, what string, err error) bool {
 	var bad *turns.InvalidError
 	var many *turns.TooManyError
 	var other *turns.ReviewedAttemptError
-	if errors.As(err, &bad) || errors.As(err, &other) || errors.As(err, &many) || errors.Is(err, turns.ErrAlreadyDecided) || errors.Is(err, inbox.ErrEntryNotFound) ||
+	var late *turns.SupersededError
+	if errors.As(err, &bad) || errors.As(err, &late) || errors.Is(err, turns.ErrBetween) || errors.As(err, &other) || errors.As(err, &many) || errors.Is(err, turns.ErrAlreadyDecided) || errors.Is(err, inbox.ErrEntryNotFound) ||
 		slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
 		return false
 	}
@@ -455,6 +520,13 @@ func (w *forest) do(l *life, m treeMove) {
 	case "background":
 		child.Background = true
 		w.startChild(l, l.ctx, child, "", pick)
+	case "job":
+		id := w.pick(pick)
+		if t, err := w.h.view.Turn(l.ctx, id); err == nil && t != nil && slices.Contains(w.p.Threads, t.ThreadID) {
+			l.wg.Go(func() {
+				w.job(l, l.ctx, &threads.Parent{ThreadID: t.ThreadID, TurnID: id}, fmt.Sprint("part/", pick%3), "", float64(1+pick%4))
+			})
+		}
 	case "named":
 		child.Parent = &threads.Parent{ThreadID: owner, TurnID: w.pick(pick)}
 		w.startChild(l, l.ctx, child, "", pick)

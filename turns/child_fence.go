@@ -246,8 +246,8 @@ func FateOf(child, parent *Turn) Fate {
 	}
 	blocking := child.AttentionPolicy == Blocking
 	switch {
-	case child.Job != "":
-		return when(endsJobs(parent) && !retriedAfterEnd(child, parent), FateInterrupt)
+	case child.Job != "": // one that was asked for again after the end goes on
+		return when(endsJobs(parent) && !(parent.State.Ended() && child.Attempt > 1 && child.QueuedAt.After(parent.CompletedAt.Time)), FateInterrupt)
 	case parent.Attempt > child.Parent.Attempt && blocking: // that attempt was superseded
 		return FateInterrupt
 	case parent.State == Interrupted && parent.InterruptedBy != ByServer,
@@ -275,12 +275,7 @@ func endsJobs(parent *Turn) bool {
 // by turn/retry, when the turn that it works for had ended: it is a background one
 // then. QueuedAt is the time of such a retry, and no attempt of a policy changes it.
 func askedAfterEnd(child, parent *Turn) bool {
-	return child.CreatedSeq > parent.EndSeq() || retriedAfterEnd(child, parent)
-}
-
-// retriedAfterEnd is the second part of askedAfterEnd.
-func retriedAfterEnd(child, parent *Turn) bool {
-	return parent.State.Ended() && child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
+	return child.CreatedSeq > parent.EndSeq() || child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
 }
 
 func when(yes bool, f Fate) Fate {
