@@ -48,6 +48,9 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 	case a == nil:
 		return notAllowed("", "the request came past the table of methods")
 	case agent.ended():
+		if q, ok := p.Addr().Interface().(*TurnStartParams); ok && q.Job != "" && agent.TurnID != "" {
+			return errAttemptEnded(agent)
+		}
 		return errAgentEnded()
 	case !m.ForAgents:
 		return notAllowed("", "an agent may not call %s", m.Name)
@@ -93,6 +96,13 @@ func notAllowed(field, format string, args ...any) *Error {
 	if field != "" {
 		e.Message = field + ": " + e.Message
 	}
+	return e
+}
+
+// errAttemptEnded is the error of a program that asks for a job when its attempt is over.
+func errAttemptEnded(a Agent) *Error {
+	e := Errorf(KindAttemptSuperseded, "attempt %d of the turn is over: its program has nothing to ask for any more", a.Attempt)
+	e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "agent_ended", a.TurnID, a.Attempt
 	return e
 }
 

@@ -369,6 +369,31 @@ func TestTheServerSetsWhoAnAgentIs(t *testing.T) {
 	}
 }
 
+// A program asks for jobs of the attempt that its token is of, and of no other.
+func TestTheServerSetsWhoseJobItIs(t *testing.T) {
+	a, _, e := newFamily(t)
+	agent := Agent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}
+	for _, parent := range []string{``, `"parent":{"thread_id":"own"},`, `"parent":{"thread_id":"own","turn_id":"turn_own","attempt":7},`} {
+		if refused := ask(t, a, agent, "turn/start", `{"job":"j",`+parent+asked+`}`); refused != nil {
+			t.Fatalf("%s: %v", parent, refused)
+		}
+	}
+	for _, s := range e.started {
+		if *s.Parent != (threads.Parent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}) {
+			t.Errorf("of %+v", *s.Parent)
+		}
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	agent.Alive = over
+	if refused := ask(t, a, agent, "turn/start", `{"job":"j",`+asked+`}`); refused == nil || refused.Data.Kind != KindAttemptSuperseded || refused.Data.TurnID != "turn_own" {
+		t.Errorf("when the attempt is over it is %v", refused)
+	}
+	if len(e.started) != 3 {
+		t.Errorf("%d started", len(e.started))
+	}
+}
+
 func TestChildThreadsWorkInTheDirectoryOfTheirOwner(t *testing.T) {
 	a, _, _ := newFamily(t)
 	for cwd, allowed := range map[string]bool{
