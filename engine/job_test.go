@@ -159,6 +159,25 @@ func TestAJobIsDoneOnce(t *testing.T) {
 				h.t.Errorf("it is %+v, %v", got, err)
 			}
 		}},
+		{"whatever idempotency key comes with it", setup{}, func(h *harness) {
+			h.workflow()
+			one, two := jobOf("a", "one", "do one"), jobOf("a", "two", "do two")
+			one.Key, two.Key = key("k", "turn/start"), key("k", "turn/start")
+			r, err := h.engine.Start(bg, one)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			other, err := h.engine.Start(bg, two)
+			if err != nil || other.TurnID == r.TurnID {
+				h.t.Errorf("the other job is %+v, %v", other, err)
+			}
+			one.Key = key("another", "turn/start")
+			if again, err := h.engine.Start(bg, one); err != nil || again.TurnID != r.TurnID || !again.Found {
+				h.t.Errorf("again it is %+v, %v", again, err)
+			}
+			h.next(h.agent)
+			h.next(h.agent)
+		}},
 		{"two requests at once are one turn", setup{}, func(h *harness) {
 			h.workflow()
 			var got [8]turns.StartResult
