@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -43,7 +44,7 @@ func (x *Children) tryJob(ctx context.Context, q request) (turns.StartResult, er
 	q.Parent, q.owner, q.chain, q.wake = &p.parent, p.owner, p.chain, p.wake
 	q.Cwd, q.Agent = cleaned(q.Cwd), cmp.Or(q.Agent, p.owner.Agent)
 	q.ThreadID = turns.JobThread(p.parent.TurnID, q.Job)
-	q.child = turns.Child{AttentionPolicy: turns.Blocking, Title: q.Title, Job: q.Job}
+	q.child = turns.Child{AttentionPolicy: turns.Blocking, Title: cmp.Or(q.Title, sanitize.Line(q.Job, turns.MaxTitle)), Job: q.Job}
 	if q.child.JobDigest, err = turns.JobDigest(q.Input, q.Agent); err != nil {
 		release()
 		return turns.StartResult{}, err
@@ -61,7 +62,7 @@ func (d *decision) startThreadOfJob(q request) error {
 		return threads.ErrConflict // somebody has started a thread of this id
 	}
 	_, err := d.startThread(turns.StartThread{
-		Agent: q.Agent, Title: cmp.Or(q.Title, q.Job), Cwd: q.Cwd, Parent: &threads.Parent{ThreadID: q.Parent.ThreadID, TurnID: q.Parent.TurnID}, Job: q.Job, By: q.By,
+		Agent: q.Agent, Title: q.child.Title, Cwd: q.Cwd, Parent: &threads.Parent{ThreadID: q.Parent.ThreadID, TurnID: q.Parent.TurnID}, Job: q.Job, By: q.By,
 	}, q.owner, q.looked)
 	return err
 }

@@ -45,7 +45,7 @@ func resultLine(r *turns.Result) string {
 	if r.Title != "" {
 		s += fmt.Sprintf(" %q", sanitize.Line(r.Title, turns.MaxTitle))
 	}
-	if r.Job != "" {
+	if r.Job != "" && r.Job != r.Title {
 		s += ", the job " + r.Job
 	}
 	if r.ThreadID != "" {

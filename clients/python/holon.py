@@ -10,6 +10,8 @@ One file, the standard library, Python 3.9 or later. Copy it beside your program
     for event in holon.stream(after_seq=thread["seq"]):
         change = view.apply(event)          # what is new, and what a retry supersedes
 
+A program that an agent of kind exec runs has other agents work with workflow().
+
 docs/protocol.md lists the methods and events, docs/rewind.md explains retries, and
 docs/clients.md has the same program in four languages. Texts and members that this
 file does not know pass through unchanged.
@@ -39,9 +41,10 @@ import time
 import urllib.parse
 import uuid
 from collections import OrderedDict, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["Client", "Stream", "State", "View", "Turn", "Item", "Step", "Change", "Entry", "Marker", "Markers",
-           "HolonError", "Offline", "WrongServer", "normal_url"]
+           "workflow", "Workflow", "JobFailed", "HolonError", "Offline", "WrongServer", "normal_url"]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -674,6 +677,112 @@ def _body(response, most):
         if not data:
             break
     return bytes(body)
+
+
+# ---- Workflows
+
+def workflow(turn=None, client=None):
+    """The workflow of a turn: a program that starts jobs, and finds them when it is run again.
+
+    turn has thread_id, turn_id and attempt, as the turn that a worker has claimed. Without
+    it the turn is the one that the environment names (HOLON_THREAD_ID, HOLON_TURN_ID,
+    HOLON_ATTEMPT): the server runs programs of agents of kind exec so. client is by default
+    the one that the environment gives. Without a turn it raises LookupError.
+    """
+    names = os.environ
+    turn = turn or {"thread_id": names.get("HOLON_THREAD_ID"), "turn_id": names.get("HOLON_TURN_ID"),
+                    "attempt": int(names.get("HOLON_ATTEMPT") or 0)}
+    if not turn.get("thread_id") or not turn.get("turn_id"):
+        raise LookupError("this is no turn of an agent: give workflow() a turn, or set HOLON_THREAD_ID and HOLON_TURN_ID")
+    return Workflow(client or Client(), turn)
+
+
+class JobFailed(Exception):
+    """A job that failed, was interrupted, or was blocked by a review. result has what is known."""
+
+    def __init__(self, name, result):
+        error = result.get("error") or {}
+        why = error.get("message") or (result.get("review") or {}).get("note") or result.get("text") or ""
+        state = "was blocked" if result["state"] == "completed" else {"interrupted": "was interrupted"}.get(result["state"], "failed")
+        super().__init__(f"job {name} {state}" + (f": {why}" if why else ""))
+        self.name, self.result = name, result
+
+
+class Workflow:
+    """What a turn has other agents do. All its methods may be called from any number of threads.
+
+    A job has a name that is unique in the turn. When the program is run again after a crash
+    and asks for the same jobs, those that have completed answer at once, and those that go on
+    are waited for. So what the program does between its jobs must depend on nothing but their
+    results: name jobs by what they are about, not by a count or a clock.
+    """
+
+    def __init__(self, client, turn):
+        self._client = client
+        self._parent = {name: turn[name] for name in ("thread_id", "turn_id", "attempt") if turn.get(name)}
+
+    def job(self, name, prompt, *, agent=None, cwd=None, title=None, timeout_seconds=None):
+        """Has a job done and returns what its agent has said last. It raises JobFailed.
+
+        name is 1 to 8 words of A-Z a-z 0-9 _ . - with / between them; agent and cwd are by
+        default those of the turn. HolonError with the kind conflict says that the name was
+        used for other work; attempt_superseded and unauthorized, that this program is one of
+        an attempt that was given up, and should end.
+        """
+        params = {"job": name, "parent": self._parent, "wait_seconds": _JOB_SECONDS,
+                  "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}],
+                  "agent": agent, "cwd": cwd, "title": title, "timeout_seconds": timeout_seconds}
+        params = {name: value for name, value in params.items() if value is not None}
+        while True:
+            wait = 1.0
+            try:
+                answer = self._client.call("turn/start", params, timeout=_JOB_SECONDS + _ANSWER_SECONDS)
+            except HolonError as e:
+                if not e.retryable:
+                    raise
+                wait = max(wait, e.retry_after)  # the turn is between two attempts, the server is full, or restarts
+            else:
+                for result in answer.get("results", ()):
+                    if result["state"] in ("completed", "failed", "interrupted"):
+                        return self._result(name, result)
+                    if result["state"] == "in_review":
+                        wait = 5.0  # a person gives the verdict
+            time.sleep(wait)
+
+    def _result(self, name, result):
+        if result["state"] != "completed" or (result.get("review") or {}).get("state") == "blocked":
+            raise JobFailed(name, result)
+        if not result.get("text_truncated"):
+            return result.get("text", "")
+        page = self._client.call("item/list", {"turn_id": result.get("continued_by") or result["turn_id"],
+                                               "type": "agent_message", "order": "desc", "limit": 1})
+        return "".join(part.get("text", "") for part in page["items"][0]["content"]["content"])
+
+    def parallel(self, *calls):
+        """Calls functions at the same time, at most 16 of them, and returns their results in order.
+
+        All of them end before it does. If some fail, it raises the error of the first of those.
+        """
+        with ThreadPoolExecutor(max_workers=min(len(calls), _AT_ONCE) or 1) as pool:
+            futures = [pool.submit(call) for call in calls]
+        return [future.result() for future in futures]
+
+    def pipeline(self, items, *stages):
+        """Takes each item through the stages, and returns what the last one made of each, in order.
+
+        Items do not wait for each other: one may be in its last stage while another is in its
+        first. A stage is a function of what the stage before has made, and of the item.
+        """
+        def through(item):
+            value = item
+            for stage in stages:
+                value = stage(value, item)
+            return value
+        return self.parallel(*(functools.partial(through, item) for item in items))
+
+
+_JOB_SECONDS = 600  # that one request waits for a job: the most that the server allows
+_AT_ONCE = 16  # jobs that one parallel or pipeline waits for; a turn may have 64
 
 
 # ---- The stream

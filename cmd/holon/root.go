@@ -113,6 +113,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newVersionCommand(g),
 	)
 	add(groupProgram,
+		newJobCommand(g),
 		newCallCommand(g),
 		newIngestCommand(g),
 		newConnectCommand(g),

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// flow serves an agent whose turns are this script, and echo for its jobs. Both are tried again
+// after a crash.
+func flow(t *testing.T, script string) *builds {
+	t.Helper()
+	binary := build(t, t.TempDir(), "./cmd/holon")
+	path := filepath.Join(t.TempDir(), "flow.sh")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := serveConfig(t, binary, leads([]string{path}, ""), withHolon(t, binary))
+	s.want("call", "thread/start", `{"thread_id":"main","agent":"lead"}`)
+	return s
+}
+
+func TestJobPrintsItsResult(t *testing.T) {
+	s := flow(t, `
+exec 2>&1
+out=$(holon job good --agent echo "/say fine"); echo "good: $? $out"
+holon job good --agent echo "/say fine" -o json | grep -c '"job": "good"'
+printf '/say from stdin' | holon job build/piped --agent echo
+holon job bad --agent echo "/fail it broke" >/dev/null; echo "bad: $?"
+holon job good --agent echo "/say other"; echo "other: $?"
+holon job "a b" --agent echo x; echo "name: $?"
+holon job x --agent nobody x; echo "agent: $?"
+env -u HOLON_TURN_ID holon job x --agent echo x; echo "no turn: $?"
+HOLON_ATTEMPT=first holon job x --agent echo x; echo "no attempt: $?"
+cd /tmp && holon job elsewhere --agent echo --cwd /tmp x; echo "cwd: $?"
+`)
+	r := s.holon("run", "--agent=lead", "--thread=main", "-q", "go")
+	if r.code != exitOK {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	contains(t, r.out, "good: 0 fine\n1\nfrom stdin\n", "job bad: failed after", "it broke", "\nbad: 1\n",
+		"the job good of this turn was asked for with other input, or of another agent", "\nother: 1\n", "NAME: must be 1 to 8 words", "\nname: 2\n",
+		"\nagent: 1\n", "this is no turn of an agent: HOLON_THREAD_ID and HOLON_TURN_ID are not set", "\nno turn: 2\n", "\nno attempt: 2\n",
+		"a child thread works in the directory of its owner or below", "cwd: 1\n")
+	if list := s.children("main"); len(list) != 3 {
+		t.Errorf("%d child turns, want 3", len(list))
+	}
+	if r := s.holon("job", "x", "hello"); r.code != exitUsage || !strings.Contains(r.err, "this is no turn of an agent") {
+		t.Errorf("outside of a turn exit %d: %s", r.code, r.err)
+	}
+}
+
+// A long result is printed whole, and lists fold the threads of jobs that need nobody.
+func TestJobsAreFolded(t *testing.T) {
+	s := flow(t, `
+awk 'BEGIN { printf "/say "; for (i = 0; i < 9000; i++) printf "word%d ", i }' | holon job long --agent echo | tr ' ' '\n' | grep -c word
+holon job second --agent echo "/say x"
+holon job asks --agent echo "/ask Go on?"
+`)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", "go") }()
+	eventually(t, "it asks", func() bool { return strings.Contains(s.want("items", "--status=pending", "-o", "jsonl"), "Go on?") })
+	list := s.want("threads")
+	contains(t, list, "main", "asks")
+	if strings.Contains(list, "second") || strings.Contains(list, "long") {
+		t.Errorf("the threads are\n%s", list)
+	}
+	contains(t, s.want("threads", "--jobs"), "second", "long", "asks")
+	contains(t, s.want("tree", "main"), "2 jobs", "asks")
+	s.allow("Go on?")
+	if r := <-done; r.code != exitOK || !strings.HasPrefix(r.out, "9000\nx\n") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	contains(t, s.want("tree", "main"), "3 jobs", "completed")
+}
+
+// When the server is killed, the program is run again, and no job that has ended is.
+func TestJobsOutliveAKill(t *testing.T) {
+	s := flow(t, `
+holon job first --agent echo "/say one"
+holon job second --agent echo "/ask Go on?"
+`)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", "go") }()
+	for attempt := range 2 {
+		eventually(t, "the program runs, and its second job asks", func() bool {
+			list, _ := oneObject(t, s.want("call", "turn/list", `{"thread_id":"main"}`))["turns"].([]any)
+			if len(list) != 1 || !strings.Contains(s.want("items", "--status=pending", "-o", "jsonl"), "Go on?") {
+				return false
+			}
+			turn := list[0].(map[string]any)
+			return turn["attempt"] == float64(attempt+1) && turn["retry_at"] == nil
+		})
+		s.process.kill()
+		s.up()
+	}
+	s.allow("Go on?")
+	if r := <-done; r.code != exitOK || !strings.HasPrefix(r.out, "one\n") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	if !strings.Contains(s.log(), `"attempt":3`) {
+		t.Error("the turn was not tried again")
+	}
+	list := s.children("main")
+	for _, turn := range list {
+		t := turn.(map[string]any)
+		if t["job"] == "first" && t["attempt"] != 1.0 {
+			s.t.Errorf("the first job: %v", t)
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("%d child turns", len(list))
+	}
+}
