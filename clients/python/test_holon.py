@@ -823,5 +823,89 @@ class URLs(unittest.TestCase):
             self.assertNotIn("hunter2", str(caught.exception))
 
 
+class Jobs:
+    """A client whose server answers requests for jobs with these, one after the other."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked, self.lock = list(answers), [], threading.Lock()
+
+    def call(self, method, params, **_):
+        with self.lock:
+            self.asked.append((method, params))
+            answer = self.answers.pop(0) if self.answers else self.say(params)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @staticmethod
+    def say(params):
+        return {"results": [{"turn_id": "turn_1", "state": "completed", "text": "did " + params["job"]}]}
+
+
+class Workflows(unittest.TestCase):
+    turn = {"thread_id": "a", "turn_id": "turn_a", "attempt": 2}
+
+    def setUp(self):
+        patch = mock.patch("time.sleep")
+        self.slept = patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_a_job_is_asked_for_until_it_has_ended(self):
+        between = HolonError("turn_not_active", "between", retryable=True, retry_after=3.0)
+        active = {"results": [{"turn_id": "turn_1", "state": "active"}]}
+        review = {"results": [{"turn_id": "turn_1", "state": "in_review"}]}
+        jobs = Jobs(between, Offline("gone"), {"waited": False}, active, review)
+        self.assertEqual(holon.workflow(self.turn, jobs).job("tests/unit", "make test", agent="builds"), "did tests/unit")
+        self.assertEqual([c.args[0] for c in self.slept.call_args_list], [3.0, 1.0, 1.0, 1.0, 5.0])
+        self.assertEqual(len(jobs.asked), 6)
+        for _, params in jobs.asked:
+            self.assertEqual(params["parent"], self.turn)
+            self.assertEqual((params["job"], params["agent"]), ("tests/unit", "builds"))
+            self.assertNotIn("cwd", params)
+
+    def test_a_job_that_failed_is_an_error(self):
+        for result, words in (
+            ({"state": "failed", "error": {"kind": "agent_failed", "message": "red"}}, "job x failed: red"),
+            ({"state": "interrupted"}, "job x was interrupted"),
+            ({"state": "completed", "review": {"state": "blocked", "note": "no"}}, "job x was blocked: no"),
+        ):
+            with self.assertRaises(holon.JobFailed) as caught:
+                holon.workflow(self.turn, Jobs({"results": [{"turn_id": "turn_1", **result}]})).job("x", "y")
+            self.assertEqual(str(caught.exception), words)
+        for kind in ("conflict", "attempt_superseded", "unauthorized"):
+            with self.assertRaises(HolonError) as refused:
+                holon.workflow(self.turn, Jobs(HolonError(kind, "no"))).job("x", "y")
+            self.assertEqual(refused.exception.kind, kind)
+
+    def test_a_long_result_is_read_whole(self):
+        jobs = Jobs({"results": [{"turn_id": "turn_1", "continued_by": "turn_2", "state": "completed", "text": "head", "text_truncated": True}]},
+                    {"items": [{"content": {"content": [{"text": "all "}, {"text": "of it"}]}}]})
+        self.assertEqual(holon.workflow(self.turn, jobs).job("x", "y"), "all of it")
+        self.assertEqual(jobs.asked[1][1]["turn_id"], "turn_2")
+
+    def test_parallel_and_pipeline_keep_the_order(self):
+        work = holon.workflow(self.turn, Jobs())
+        self.assertEqual(work.parallel(*(lambda n=n: work.job(f"part/{n}", "x") for n in range(40))), [f"did part/{n}" for n in range(40)])
+        self.assertEqual(work.parallel(), [])
+        found = work.pipeline(["a", "b"], lambda _, item: work.job(f"find/{item}", item), lambda found, item: (item, found))
+        self.assertEqual(found, [("a", "did find/a"), ("b", "did find/b")])
+        ended = []
+
+        def fails():
+            raise ValueError("no")
+        with self.assertRaises(ValueError):
+            work.parallel(fails, lambda: ended.append(work.job("x", "y")))
+        self.assertEqual(ended, ["did x"])
+
+    def test_the_turn_is_that_of_the_environment(self):
+        with mock.patch.dict(os.environ, {"HOLON_THREAD_ID": "a", "HOLON_TURN_ID": "turn_a", "HOLON_ATTEMPT": "2"}):
+            jobs = Jobs()
+            holon.workflow(client=jobs).job("x", "y")
+            self.assertEqual(jobs.asked[0][1]["parent"], self.turn)
+        with mock.patch.dict(os.environ, clear=True):
+            with self.assertRaises(LookupError):
+                holon.workflow(client=Jobs())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed82539d15/holon/hosttest"
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // workflows are the examples of workflows, each in a directory of its own with what it needs.
