@@ -96,9 +96,22 @@ func (k *childKeeper) permitJob(turnID string, attempt int) (permit, error) {
 	case between:
 		return permit{}, turns.ErrBetween
 	}
+	s.active.hasOutput = true // see hasJobs
 	p, err := k.permitStart(t.TurnID, false)
 	p.owner = s.thread
 	return p, cmp.Or(err, mayHaveChild(s.thread))
+}
+
+// hasJobs reports whether a turn has jobs. Its program need not say anything before their ends:
+// restarts in which it is silent are not its fault, and each job is a turn with that bound itself.
+func (r *rules) hasJobs(turnID string) (has bool, err error) {
+	err = r.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
+		return rd.Scan(ledger.Range{Index: turns.JobOf, Prefix: []any{turnID}, After: "", First: 1}, func(ledger.Values) error {
+			has = true
+			return ledger.ErrEnough
+		})
+	})
+	return has, err
 }
 
 // takeJob starts the job whose thread this is, or finds it.

@@ -180,6 +180,23 @@ func TestJobsAndTheirBounds(t *testing.T) {
 				h.t.Errorf("%d threads for %s", len(got), id)
 			}
 		}},
+		{"a program that says nothing outlives many restarts", setup{}, func(h *harness) {
+			c := h.workflow()
+			slow := jobOf("a", "slow", "do slow")
+			slow.Retry = &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 9, BackoffSeconds: 1}
+			if _, err := h.engine.Start(bg, slow); err != nil {
+				h.t.Fatal(err)
+			}
+			for range turns.MaxSilentRestarts {
+				h.message(h.next(h.agent), "on it")
+				h.restart()
+				h.next(h.model)
+			}
+			h.done(h.next(h.agent), "done")
+			if got := h.turn(c.TurnID); got.State != turns.Active || got.Attempt != 1+turns.MaxSilentRestarts {
+				h.t.Errorf("its turn is %s in attempt %d", got.State, got.Attempt)
+			}
+		}},
 		{"a kill before the retry leaves it as it was", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := h.job("a", "tests")

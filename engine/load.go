@@ -39,6 +39,11 @@ func (a *actor) load() error {
 			told = s.inbox.ToldSeq
 		}
 		act.spoke, act.hasOutput = word > told, word > 0
+		if !act.hasOutput {
+			if act.hasOutput, err = a.e.rules.hasJobs(act.turn.TurnID); err != nil {
+				return err
+			}
+		}
 	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {

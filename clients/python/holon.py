@@ -722,7 +722,9 @@ class Workflow:
         self._parent = {name: turn[name] for name in ("thread_id", "turn_id", "attempt") if turn.get(name)}
 
     def job(self, name, prompt, *, agent=None, cwd=None, title=None, timeout_seconds=None):
-        """Has a job done and returns what its agent has said last. It raises JobFailed.
+        """Has a job done and returns what its agent has said last, without line breaks at the end.
+
+        It raises JobFailed.
 
         name is 1 to 8 words of A-Z a-z 0-9 _ . - with / between them; agent and cwd are by
         default those of the turn. HolonError with the kind conflict says that the name was
@@ -753,10 +755,10 @@ class Workflow:
         if result["state"] != "completed" or (result.get("review") or {}).get("state") == "blocked":
             raise JobFailed(name, result)
         if not result.get("text_truncated"):
-            return result.get("text", "")
+            return result.get("text", "").rstrip("\n")
         page = self._client.call("item/list", {"turn_id": result.get("continued_by") or result["turn_id"],
                                                "type": "agent_message", "order": "desc", "limit": 1})
-        return "".join(part.get("text", "") for part in page["items"][0]["content"]["content"])
+        return "".join(part.get("text", "") for part in page["items"][0]["content"]["content"]).rstrip("\n")
 
     def parallel(self, *calls):
         """Calls functions at the same time, at most 16 of them, and returns their results in order.

@@ -32,7 +32,7 @@ async function job(name, agent, prompt) {
     try {
       const { results = [] } = await call('turn/start', { job: name, agent, parent, input, wait_seconds: 60 })
       for (const { state, text, error } of results) {
-        if (state === 'completed') return text
+        if (state === 'completed') return text.trimEnd()
         if (state === 'failed' || state === 'interrupted') throw new Error(`job ${name} ${state}: ${error?.message ?? ''}`)
       }
     } catch (error) {

@@ -38,7 +38,7 @@ func job(name, prompt string) string {
 		for _, r := range answer.Results {
 			switch r.State {
 			case "completed":
-				return r.Text
+				return strings.TrimSpace(r.Text)
 			case "failed", "interrupted":
 				log.Fatalf("job %s %s", name, r.State)
 			}
