@@ -384,13 +384,13 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 	var list []*turns.Turn
 	more := 0
 	var earlier []inbox.Earlier
-	var untold, inInput map[string]inbox.End
+	var untold map[string]inbox.End
 	err := w.d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
 		r := inbox.ReaderOf(b)
 		if list, more, err = earlierChildren(r, act.turn); err != nil || len(list) == 0 {
 			return err
 		}
-		if untold, inInput, err = untoldEnds(b, act.turn.TurnID, input); err != nil {
+		if untold, err = untoldEnds(b, act.turn.TurnID, input); err != nil {
 			return err
 		}
 		earlier = make([]inbox.Earlier, len(list))
@@ -401,7 +401,6 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 			}
 			end, owed := untold[t.TurnID]
 			earlier[i].Untold = owed && end.Seq == t.AcceptedSeq
-			earlier[i].InInput = t.AcceptedSeq != 0 && inInput[t.TurnID].Seq == t.AcceptedSeq
 			earlier[i].Later = t.State.Ended() && !t.InReview() && (taken.Int(1) != t.AcceptedSeq ||
 				earlier[i].Untold && w.d.rules.awaits.reserves(w.d.change.threadID, t.TurnID))
 		}
@@ -444,33 +443,29 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 
 // untoldEnds are the ends that a new attempt of a turn has not been told, by child turn: those
 // that are fresh, and those that only a list for an earlier attempt has told. What is told by a
-// message of its input is in that: these ends are apart.
-func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (untold, inInput map[string]inbox.End, err error) {
+// message of its input is in that.
+func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (map[string]inbox.End, error) {
 	ends, err := inbox.FreshEnds(b)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	told, err := inbox.ToldEnds(b, turnID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	entries := map[string]bool{}
+	inInput := map[string]bool{}
 	for i := range input {
 		for _, e := range input[i].Entries {
-			entries[e.EntryID] = true
+			inInput[e.EntryID] = true
 		}
 	}
-	untold, inInput = make(map[string]inbox.End, len(ends)), map[string]inbox.End{}
+	out := make(map[string]inbox.End, len(ends))
 	for _, e := range append(ends, told...) {
-		to := untold
-		if entries[string(e.Entry.EntryID)] {
-			to = inInput
-		}
-		if e.Seq > to[e.TurnID].Seq { // an earlier end is superseded
-			to[e.TurnID] = e
+		if was := out[e.TurnID]; e.Seq > was.Seq && !inInput[string(e.Entry.EntryID)] { // an earlier end is superseded
+			out[e.TurnID] = e
 		}
 	}
-	return untold, inInput, nil
+	return out, nil
 }
 
 // earlierChildren reads the child turns of a turn: those that have not ended, then the
