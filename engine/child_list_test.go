@@ -173,6 +173,53 @@ func TestEachResultIsToldOnceToANewAttempt(t *testing.T) {
 				h.t.Errorf("told %d, untold %d", told, untold)
 			}
 		}},
+		{"what an earlier list has told is new again if this one has no line of it", setup{}, func(h *harness) {
+			c := h.retried("b")
+			h.ends("b", "the first result")
+			h.took("a", 1)
+			c.crash()
+			p := h.next(h.model)
+			h.listed(p, "the first result")
+			for i := range 200 {
+				h.ends("b", fmt.Sprintf("result %d", i))
+			}
+			synctest.Wait()
+			p.crash()
+			p = h.next(h.model)
+			if list := h.listed(p, "\n1 more are not listed: "); strings.Contains(list, "the first result") {
+				h.t.Errorf("it is in the list: %s", list)
+			}
+			h.speak(p)
+			h.wokenOnce("the first result")
+			if told, untold := h.timesTold("a"); told != 202 || untold != 1 || len(h.entries("a")) != 0 {
+				h.t.Errorf("told %d, untold %d, entries %s", told, untold, ids(h.entries("a")))
+			}
+		}},
+		{"the prompt after a restart during a question has the list of its attempt", setup{}, func(h *harness) {
+			c := h.retried("b")
+			h.ends("b", "the result")
+			h.took("a", 1)
+			c.crash()
+			p := h.next(h.model)
+			h.listed(p, "the result")
+			q := h.ask(p, permission(), turns.AskOptions{Resumes: true})
+			h.restart()
+			h.answer(q.id, "yes")
+			p = h.next(h.model)
+			if p.Attempt != 2 || strings.Count(p.said(), "the result\n") != 1 {
+				h.t.Errorf("the prompt of attempt %d is %s", p.Attempt, p.said())
+			}
+			h.restart()
+			p = h.next(h.model)
+			if p.Attempt != 3 || strings.Count(p.said(), "the result\n") != 1 || strings.Contains(p.said(), "may I?") {
+				h.t.Errorf("the prompt of attempt %d is %s", p.Attempt, p.said())
+			}
+			h.speak(p)
+			h.idle(h.model)
+			if told, untold := h.timesTold("a"); told != 1 || untold != 0 || len(h.entries("a")) != 0 {
+				h.t.Errorf("told %d, untold %d, entries %s", told, untold, ids(h.entries("a")))
+			}
+		}},
 		{"the new end of a child that was tried again after a list had told its first", setup{}, func(h *harness) {
 			c := h.retried("b")
 			r := h.child("a", "b", true)

@@ -1,13 +1,16 @@
 package engine_test
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -305,5 +308,44 @@ func TestEndsWaitForTheirSiblings(t *testing.T) {
 			h.change("b02", threads.VerbClose)
 			h.wokenOnce("one", "was interrupted", "was interrupted")
 		}},
+	})
+}
+
+// An end that was posted before the clock was set back by a day waits for its siblings no longer.
+func TestEndsWaitNoLongerAfterTheClockWasSetBack(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		h.childThread("a", "b", "puppet")
+		h.childThread("a", "d", "puppet")
+		h.configure("a", inbox.Policy{WakeMaxWaitMs: ms(5 * time.Minute)})
+		h.change("d", threads.VerbPause)
+		h.start("a")
+		c := h.next(h.model)
+		h.child("a", "b", true)
+		h.child("a", "d", true)
+		work := h.next(h.agent)
+		h.speak(c)
+		h.done(work, "one")
+		h.took("a", 1)
+		edit := func(sqlText string) {
+			h.down()
+			db, err := sql.Open("sqlite3", filepath.Join(h.dir, sqlite.FileName))
+			if err == nil {
+				_, err = db.Exec(sqlText)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.Close()
+			h.up()
+		}
+		edit("UPDATE inbox_entries SET posted_at = posted_at + 86400000")
+		began := time.Now()
+		p := h.next(h.model)
+		if waited := time.Since(began); waited > 6*time.Minute {
+			t.Errorf("woken after %v", waited)
+		}
+		h.speak(p)
+		edit("UPDATE inbox_entries SET posted_at = posted_at - 86400000")
 	})
 }

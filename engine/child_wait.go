@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -429,7 +430,12 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 		default:
 			left = append(left, end.Entry)
 		}
+		delete(untold, t.TurnID)
 	}
+	for _, end := range untold { // of children that the list does not have
+		left = append(left, end.Entry)
+	}
+	slices.SortFunc(left, func(x, y *inbox.Entry) int { return cmp.Compare(x.Seq, y.Seq) })
 	if len(live) > 0 {
 		w.d.fence(live)
 	}

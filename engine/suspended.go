@@ -35,7 +35,7 @@ func (w *turnWriter) goOnAfterRestart() error {
 	if err != nil {
 		return err
 	}
-	input, err := w.d.rules.readInput(&turns.Turn{TurnID: act.turn.TurnID})
+	input, err := w.d.rules.readInput(&turns.Turn{TurnID: act.turn.TurnID, Attempt: act.turn.Attempt})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (w *turnWriter) goOnAfterRestart() error {
 	}
 	prompt := []items.UserMessage{msg}
 	for _, o := range input { // without what an earlier prompt was told after a restart
-		if m, ok := o.content.(items.UserMessage); ok && !ofItsAttempt(m) {
+		if m, ok := o.content.(items.UserMessage); ok && m.Origin != items.OriginResume {
 			prompt = append(prompt, m)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -124,7 +123,7 @@ const (
 // addEnds tells all ends by their lines, which take at most half of the prompt.
 func (p *prompt) addEnds(ends []*told) {
 	for _, t := range ends {
-		t.tells, t.line = true, cutLine(t.line, MaxToldBytes/2/len(ends))
+		t.tells, t.line = true, endLineWithin(string(t.entry.EntryID), t.result, MaxToldBytes/2/len(ends))
 	}
 }
 
@@ -221,7 +220,7 @@ func (p *prompt) text() string {
 // unendedLines name child turns that are at work. Their titles are words of others.
 func (p *prompt) unendedLines() (s string) {
 	for i := range p.unended[:min(len(p.unended), maxUnended)] {
-		s += cutLine(endLine("not ended", &p.unended[i]), maxUnendedLine)
+		s += endLineWithin("not ended", &p.unended[i], maxUnendedLine)
 	}
 	return s
 }
@@ -256,17 +255,4 @@ func (p *prompt) around(allCut bool) (before, after string) {
 		after += fmt.Sprintf("\n%d child turns beside these have not ended: you are told when they end.\n", n)
 	}
 	return before, after
-}
-
-// cutLine cuts a line, with its end, to at most limit bytes.
-func cutLine(line string, limit int) string {
-	const end = "…\n"
-	if len(line) <= limit {
-		return line
-	}
-	n := max(0, limit-len(end))
-	for n > 0 && !utf8.RuneStart(line[n]) {
-		n--
-	}
-	return line[:n] + end
 }

@@ -139,3 +139,25 @@ func TestAListSaysWhatItTells(t *testing.T) {
 		t.Errorf("the end is %q", m.Text()[len(m.Text())-200:])
 	}
 }
+
+// However long titles are, every line says what the child turn does, or how it ended.
+func TestALongTitleLeavesRoomForHowATurnEnded(t *testing.T) {
+	for _, c := range []string{"t", "漢", `"`} {
+		title := strings.Repeat(c, turns.MaxTitle)
+		for _, n := range []int{1, 64, MaxToldEntries} {
+			entries, raws := endsOf(t, title, repeated(n, 10)...)
+			for i, e := range entries { // ids as long as they come
+				raws[e.LastRaw] = raw(t, e.LastRaw, SourceTurns, turns.Result{TurnID: fmt.Sprintf("turn_%036d", i), ThreadID: fmt.Sprintf("thread_%036d", i), Title: title, State: turns.Completed, Text: "fine"})
+			}
+			still := turns.Result{TurnID: "turn_x", ThreadID: strings.Repeat("k", 128), Title: title, State: turns.Retrying}
+			m, told := WakeMessage(entries, raws, []turns.Result{still})
+			text := toldText(t, m, told)
+			if got := strings.Count(text, " completed\n"); got != n || len(text) > MaxToldBytes {
+				t.Errorf("%d of %d lines with the title %s… say how the turn ended, in %d bytes", got, n, c, len(text))
+			}
+			if !strings.Contains(text, " will be tried again\n") {
+				t.Errorf("with the title %s… nothing says what still runs does", c)
+			}
+		}
+	}
+}

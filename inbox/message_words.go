@@ -65,6 +65,38 @@ func endLine(label string, r *turns.Result) string {
 	return s + "\n"
 }
 
+// endLineWithin is endLine in at most limit bytes. The title is cut first: what the turn does, or
+// how it ended, stands behind it.
+func endLineWithin(label string, r *turns.Result, limit int) string {
+	const (
+		least = 32 // bytes of a title
+		dots  = "…"
+	)
+	line := endLine(label, r)
+	if over := len(line) - limit; over > 0 {
+		short := *r
+		if short.Title = cutText(r.Title, max(least, len(r.Title)-over-len(dots))); short.Title != r.Title {
+			short.Title += dots
+		}
+		line = endLine(label, &short)
+	}
+	if end := dots + "\n"; len(line) > limit {
+		line = cutText(line, max(0, limit-len(end))) + end
+	}
+	return line
+}
+
+// cutText is at most the first limit bytes of s, in whole characters.
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
 var endWords = map[turns.State]string{
 	turns.Completed: "completed", turns.Failed: "failed", turns.Interrupted: "was interrupted",
 	turns.Queued: "waits to start", turns.Active: "is running", turns.Retrying: "will be tried again",

@@ -89,10 +89,7 @@ func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved f
 		return v, nil
 	}
 	v.At = oldest.Add(s.WakeMaxWait)
-	if latest := now.Add(s.WakeMaxWait); v.At.After(latest) { // it is from before the clock was set back
-		v.At = latest
-	}
-	if !v.At.After(now) {
+	if !v.At.After(now) || v.At.After(now.Add(s.WakeMaxWait+time.Minute)) { // or it was posted before the clock was set back
 		v = WakeVerdict{OK: true}
 	}
 	return v, nil
