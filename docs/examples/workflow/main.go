@@ -18,6 +18,7 @@ import (
 )
 
 type object = map[string]any
+
 var holon = client.New(client.WithToken(client.At(os.Getenv("HOLON_URL"), "HOLON_URL", "", false), os.Getenv("HOLON_TOKEN")))
 
 // job has a job done by echo. When this program is run again, the same name finds the same work.
@@ -51,8 +52,7 @@ func main() {
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // after a crash more follows, about the jobs
 	version := strings.TrimSpace(line)
 	notes := job("notes", "/say notes for "+version)
-	var linux, mac string
-	var both sync.WaitGroup
+	linux, mac, both := "", "", sync.WaitGroup{}
 	both.Go(func() { linux = job("build/linux", "/say linux "+version) })
 	both.Go(func() { mac = job("build/mac", "/say mac "+version) })
 	both.Wait()
