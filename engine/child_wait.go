@@ -382,13 +382,13 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 	var list []*turns.Turn
 	more := 0
 	var earlier []inbox.Earlier
-	var untold map[string]inbox.End
+	var untold, inInput map[string]inbox.End
 	err := w.d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
 		r := inbox.ReaderOf(b)
 		if list, more, err = earlierChildren(r, act.turn); err != nil || len(list) == 0 {
 			return err
 		}
-		if untold, err = untoldEnds(b, act.turn.TurnID, input); err != nil {
+		if untold, inInput, err = untoldEnds(b, act.turn.TurnID, input); err != nil {
 			return err
 		}
 		earlier = make([]inbox.Earlier, len(list))
@@ -402,6 +402,7 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 			}
 			end, owed := untold[t.TurnID]
 			earlier[i].Untold = owed && end.Seq == t.AcceptedSeq
+			earlier[i].InInput = t.AcceptedSeq != 0 && inInput[t.TurnID].Seq == t.AcceptedSeq
 			earlier[i].Later = t.State.Ended() && !t.InReview() && (taken.Int(1) != t.AcceptedSeq ||
 				earlier[i].Untold && w.d.rules.awaits.reserves(w.d.change.threadID, t.TurnID))
 		}
@@ -446,29 +447,33 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 
 // untoldEnds are the ends that a new attempt of a turn has not been told, by child turn: those
 // that are fresh, and those that only a list for an earlier attempt has told. What is told by a
-// message of its input is in that.
-func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (map[string]inbox.End, error) {
+// message of its input is in that: these ends are apart.
+func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (untold, inInput map[string]inbox.End, err error) {
 	ends, err := inbox.FreshEnds(b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	told, err := inbox.ToldEnds(b, turnID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	inInput := map[string]bool{}
+	entries := map[string]bool{}
 	for i := range input {
 		for _, e := range input[i].Entries {
-			inInput[e.EntryID] = true
+			entries[e.EntryID] = true
 		}
 	}
-	out := make(map[string]inbox.End, len(ends))
+	untold, inInput = make(map[string]inbox.End, len(ends)), map[string]inbox.End{}
 	for _, e := range append(ends, told...) {
-		if was := out[e.TurnID]; e.Seq > was.Seq && !inInput[string(e.Entry.EntryID)] { // an earlier end is superseded
-			out[e.TurnID] = e
+		to := untold
+		if entries[string(e.Entry.EntryID)] {
+			to = inInput
+		}
+		if e.Seq > to[e.TurnID].Seq { // an earlier end is superseded
+			to[e.TurnID] = e
 		}
 	}
-	return out, nil
+	return untold, inInput, nil
 }
 
 // earlierChildren reads the child turns of a turn: those that have not ended, then the

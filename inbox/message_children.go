@@ -11,8 +11,9 @@ import (
 // Earlier is a child turn that an earlier attempt has started.
 type Earlier struct {
 	turns.Result
-	Untold bool // the agent was not told its end, and is told it later if it does not fit here
-	Later  bool // only its state is told: its end is told later in any case
+	Untold  bool // the agent was not told its end, and is told it later if it does not fit here
+	Later   bool // only its state is told: its end is told later in any case
+	InInput bool // only its state is told: another message of the same prompt has its end
 }
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child turns that
@@ -35,7 +36,7 @@ func childrenMessage(fence string, list []Earlier, more int) (msg items.UserMess
 			break
 		}
 		text := ""
-		if r.State.Ended() && !r.Later {
+		if r.State.Ended() && !r.Later && !r.InInput {
 			text = resultText("Result", &r.Result)
 		}
 		fits := len(lines)+len(line)+len(texts)+len(text) <= MaxToldBytes
