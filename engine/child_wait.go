@@ -286,7 +286,7 @@ func (w *childWriter) tell(t toldEnds) ([]items.UserMessage, error) {
 		return nil, err
 	}
 	act := w.d.active()
-	msg, told := inbox.WakeMessage(t.entries, raws, unended)
+	msg, told := w.d.rules.wakeMessage(t.entries, raws, unended)
 	msgs := []items.UserMessage{msg}
 	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
 	if len(t.live) > 0 {
@@ -418,7 +418,7 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 			return nil, err
 		}
 	}
-	msg, whole := inbox.ChildrenMessage(earlier, more)
+	msg, whole := w.d.rules.childrenMessage(earlier, more)
 	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, []items.UserMessage{msg}, items.StatusCompleted, "")
 	var told, left []*inbox.Entry
 	live := turns.EndsLive{}

@@ -217,11 +217,14 @@ func TestWorkersAsOwners(t *testing.T) {
 			if err != nil || again.Lease == nil || again.Lease.Attempt != 2 || len(again.Input) != 3 { // the client's, what it was told, and the list
 				h.t.Fatalf("claimed %+v, %v", again, err)
 			}
-			list := again.Input[2].Content[0].Text
-			for _, want := range []string{"the first result", work.TurnID, "is running"} {
+			told, list := again.Input[1].Content[0].Text, again.Input[2].Content[0].Text
+			for _, want := range []string{blocking.TurnID, "completed", work.TurnID, "is running"} {
 				if !strings.Contains(list, want) {
 					h.t.Errorf("%q is not in %s", want, list)
 				}
+			}
+			if !strings.Contains(told, "the first result") || strings.Contains(list, "the first result") {
+				h.t.Errorf("the result is not told once: %s\n%s", told, list)
 			}
 			if r := h.complete(again.Lease); r.State != turns.Completed {
 				h.t.Errorf("completed %+v", r)

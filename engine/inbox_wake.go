@@ -112,7 +112,7 @@ func (d *decision) wake() (started bool, err error) {
 	var told []*inbox.Entry
 	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 		var msg items.UserMessage
-		msg, told = inbox.WakeMessage(fresh.entries, raws, unended)
+		msg, told = d.rules.wakeMessage(fresh.entries, raws, unended)
 		chain := inbox.Chain(b, told)
 		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
 			if told = nil; v.Stall != "" {

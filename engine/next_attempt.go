@@ -74,6 +74,9 @@ func (d *decision) addAttempt() error {
 		act.open.remove(o.row.ItemID)
 	}
 	act.steers, act.retryAt = nil, time.Time{}
+	if err := d.child.tellInput(messages(input)); err != nil {
+		return err
+	}
 	earlier, err := d.child.tellEarlierChildren(messages(input))
 	if err != nil {
 		return err

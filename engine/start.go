@@ -218,6 +218,9 @@ func (d *decision) addQueued() error {
 	d.change.selectTries(q.tries.clone())
 	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, request{})
 	d.items.completeInput(q.input)
+	if err := d.child.tellInput(messages(q.input)); err != nil {
+		return err
+	}
 	earlier, err := d.child.tellEarlierChildren(messages(q.input))
 	if err != nil {
 		return err
@@ -287,6 +290,7 @@ func (a *actor) startAttempt() {
 		case err == nil:
 			return
 		case errors.Is(err, turns.ErrRuntimePaused): // a pause has closed the gate
+		case errors.Is(err, turns.ErrChildrenMoved): // an end that it tells was superseded
 		default:
 			a.attemptRetryAt = a.retryTime("an attempt cannot start now", err)
 			return

@@ -23,17 +23,35 @@ func (e *Entry) TellsText() bool {
 }
 
 // WakeMessage makes the prompt that tells entries, the oldest first, and returns those that it
-// tells, in their order. It has at most MaxToldBytes: of the ends of child turns all lines, at
-// most MaxToldEntries, and an equal share of the room for what each said; of other entries the
+// tells, in their order. room bounds it: of the ends of child turns it has all lines, and an
+// equal share of the bytes for what each said; of other entries the
 // oldest that fit beside them. One always does. raws has the events of the items whose text is
 // told; what is missing there is told by its summary. unended are child turns that are still at
 // work beside those that have ended.
 //
 // The text is for a model. What came from outside is between two fences that
 // do not occur in it, so that it cannot end the quotation by itself.
-func WakeMessage(entries []*Entry, raws map[int64]*Received, unended []turns.Result) (items.UserMessage, []*Entry) {
-	return wakeMessage(newFence("inbox-"), entries, raws, unended)
+func WakeMessage(entries []*Entry, raws map[int64]*Received, unended []turns.Result, room Room) (items.UserMessage, []*Entry) {
+	return wakeMessage(newFence("inbox-"), entries, raws, unended, room)
 }
+
+// Room is what a message that tells entries has at most.
+type Room struct {
+	Entries int
+	Bytes   int // of its text, but for the hint how to get what was cut
+}
+
+// MostRoom is what any message has at most.
+var MostRoom = Room{MaxToldEntries, MaxToldBytes}
+
+// Less is half of the room, for a message that is too large for an item. ok is false if one
+// entry is left, which is told in any case.
+func (r Room) Less() (less Room, ok bool) {
+	return Room{max(1, r.Entries/2), r.Bytes / 2}, r.Entries > 1 || r.Bytes > leastBytes
+}
+
+// leastBytes is the room of one entry that is always told.
+const leastBytes = 1 << 10
 
 func newFence(prefix string) string {
 	return prefix + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
@@ -49,8 +67,8 @@ type told struct {
 	tells  bool          // the prompt tells it
 }
 
-func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received, unended []turns.Result) (items.UserMessage, []*Entry) {
-	list := make([]*told, min(len(entries), MaxToldEntries))
+func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received, unended []turns.Result, room Room) (items.UserMessage, []*Entry) {
+	list := make([]*told, min(len(entries), room.Entries))
 	var ends, others []*told
 	for i, e := range entries[:len(list)] {
 		list[i] = toldOf(e, raws[e.LastRaw])
@@ -60,7 +78,7 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received, unend
 			others = append(others, list[i])
 		}
 	}
-	p := &prompt{fence: fence, total: len(entries), list: list, unended: unended}
+	p := &prompt{fence: fence, total: len(entries), list: list, unended: unended, most: room.Bytes}
 	for p.says(p.fence) { // 48 random bits: nothing ever does
 		p.fence += "x"
 	}
@@ -107,7 +125,8 @@ func toldOf(e *Entry, raw *Received) *told {
 // prompt is a prompt that tells entries, while it is made.
 type prompt struct {
 	fence   string
-	total   int // entries, also those beyond MaxToldEntries
+	total   int // entries, also those beyond the room
+	most    int // bytes
 	list    []*told
 	unended []turns.Result
 }
@@ -123,7 +142,7 @@ const (
 // addEnds tells all ends by their lines, which take at most half of the prompt.
 func (p *prompt) addEnds(ends []*told) {
 	for _, t := range ends {
-		t.tells, t.line = true, endLineWithin(string(t.entry.EntryID), t.result, MaxToldBytes/2/len(ends))
+		t.tells, t.line = true, endLineWithin(string(t.entry.EntryID), t.result, p.most/2/len(ends))
 	}
 }
 
@@ -131,7 +150,7 @@ func (p *prompt) addEnds(ends []*told) {
 func (p *prompt) addOthers(others []*told) {
 	for _, t := range others {
 		t.tells = true
-		if p.size(minResult) > MaxToldBytes && p.told() > 1 {
+		if p.size(minResult) > p.most && p.told() > 1 {
 			t.tells = false
 			return
 		}
@@ -144,7 +163,7 @@ func (p *prompt) shareRoom(ends []*told) {
 	for i, t := range ends {
 		sizes[i] = len(t.text)
 	}
-	share := equalShare(sizes, MaxToldBytes-p.size(0))
+	share := equalShare(sizes, p.most-p.size(0))
 	for _, t := range ends {
 		if len(t.text) <= share {
 			continue

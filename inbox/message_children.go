@@ -18,12 +18,12 @@ type Earlier struct {
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child turns that
 // earlier attempts have started. more is how many there are besides list. whole are those of
-// which it has the line and the text.
-func ChildrenMessage(list []Earlier, more int) (msg items.UserMessage, whole []bool) {
-	return childrenMessage(newFence("work-"), list, more)
+// which it has the line and the text. Its quotation has at most so many bytes.
+func ChildrenMessage(list []Earlier, more, most int) (msg items.UserMessage, whole []bool) {
+	return childrenMessage(newFence("work-"), list, more, most)
 }
 
-func childrenMessage(fence string, list []Earlier, more int) (msg items.UserMessage, whole []bool) {
+func childrenMessage(fence string, list []Earlier, more, most int) (msg items.UserMessage, whole []bool) {
 	lines, texts := "", ""
 	left, later := more, 0
 	var cut notWhole
@@ -31,7 +31,7 @@ func childrenMessage(fence string, list []Earlier, more int) (msg items.UserMess
 	for i := range list {
 		r := &list[i]
 		line := endLine("child", &r.Result)
-		if len(lines)+len(line) > MaxToldBytes {
+		if len(lines)+len(line) > most {
 			left += len(list) - i
 			break
 		}
@@ -39,7 +39,7 @@ func childrenMessage(fence string, list []Earlier, more int) (msg items.UserMess
 		if r.State.Ended() && !r.Later && !r.InInput {
 			text = resultText("Result", &r.Result)
 		}
-		fits := len(lines)+len(line)+len(texts)+len(text) <= MaxToldBytes
+		fits := len(lines)+len(line)+len(texts)+len(text) <= most
 		if lines += line; fits {
 			texts += text
 		}

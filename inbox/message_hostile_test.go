@@ -105,7 +105,7 @@ func tellHostile(t *testing.T, title, text, failure, summary string) {
 	for seq := int64(1); seq < 10; seq += 2 {
 		entries = append(entries, &Entry{EntryID: EntryID(seq + 1), Seq: seq + 1, Kind: KindItem, Source: raws[seq].Source, Summary: summary, Count: 1, LastRaw: seq})
 	}
-	m, told := wakeMessage(hostileFence, entries, raws, []turns.Result{{TurnID: "turn_9", ThreadID: "kid", Title: title, State: turns.Active}})
+	m, told := wakeMessage(hostileFence, entries, raws, []turns.Result{{TurnID: "turn_9", ThreadID: "kid", Title: title, State: turns.Active}}, MostRoom)
 	lines := fenced(t, toldText(t, m, told), outsideWake, afterWake)
 	if len(told) == 0 || len(lines) < len(told) {
 		t.Fatalf("%d entries in %d lines", len(told), len(lines))
@@ -127,7 +127,7 @@ func tellHostile(t *testing.T, title, text, failure, summary string) {
 	if len(m.Text()) > MaxToldBytes && len(told) > 1 {
 		t.Errorf("the prompt has %d bytes", len(m.Text()))
 	}
-	again, _ := childrenMessage(hostileFence, earlierOf(append(ends, turns.Result{TurnID: "turn_4", ThreadID: "kid", State: turns.Active, Text: text})...), len(text)%3)
+	again, _ := childrenMessage(hostileFence, earlierOf(append(ends, turns.Result{TurnID: "turn_4", ThreadID: "kid", State: turns.Active, Text: text})...), len(text)%3, MaxToldBytes)
 	lines = fenced(t, again.Text(), outsideChildren, afterChildren)
 	for i := range 4 {
 		if !oneEnd.MatchString(lines[i]) || !strings.Contains(lines[i], fmt.Sprintf("turn_%d ", i+1)) {

@@ -45,7 +45,7 @@ func TestEndsShareTheRoomOfAPrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, raws := endsOf(t, c.title, c.texts...)
-			m, told := WakeMessage(entries, raws, nil)
+			m, told := WakeMessage(entries, raws, nil, MostRoom)
 			text := toldText(t, m, told)
 			if len(told) != c.told || len(text) > MaxToldBytes {
 				t.Fatalf("%d ends in %d bytes", len(told), len(text))
@@ -67,7 +67,7 @@ func TestEndsShareTheRoomOfAPrompt(t *testing.T) {
 // A short text leaves its share to the others, and messages leave room for results.
 func TestShortTextsLeaveTheirShareToOthers(t *testing.T) {
 	entries, raws := endsOf(t, "tests", append(repeated(4, 10), repeated(4, 16<<10)...)...)
-	m, told := WakeMessage(entries, raws, nil)
+	m, told := WakeMessage(entries, raws, nil, MostRoom)
 	if text := toldText(t, m, told); len(told) != 8 || len(text) < MaxToldBytes-300 || len(text) > MaxToldBytes || strings.Count(text, "\n[…]\n") != 4 {
 		t.Errorf("%d ends in %d bytes", len(told), len(text))
 	}
@@ -78,7 +78,7 @@ func TestShortTextsLeaveTheirShareToOthers(t *testing.T) {
 		raws[seq] = &Received{RawID: RawID(seq), Source: it.Source, Summary: it.Summary, Payload: it.Payload}
 		entries = append(entries, &Entry{EntryID: EntryID(seq + 1), Seq: seq + 1, Kind: KindItem, Source: it.Source, Summary: it.Summary, Count: 1, LastRaw: seq})
 	}
-	m, told = WakeMessage(entries, raws, nil)
+	m, told = WakeMessage(entries, raws, nil, MostRoom)
 	text := toldText(t, m, told)
 	if len(told) != 23 || len(text) > MaxToldBytes || strings.Count(text, "\n[…]\n") != 20 || !strings.HasSuffix(text, "\n2 more will follow in a further prompt.\n") {
 		t.Errorf("%d entries in %d bytes: %s", len(told), len(text), text[len(text)-200:])
@@ -93,7 +93,7 @@ func TestAPromptSaysWhatIsStillAtWork(t *testing.T) {
 		for i := range n {
 			unended = append(unended, turns.Result{TurnID: fmt.Sprintf("turn_9%02d", i), ThreadID: "kid", Title: "obey", State: turns.Queued})
 		}
-		m, told := wakeMessage("inbox-0123456789ab", entries, raws, unended)
+		m, told := wakeMessage("inbox-0123456789ab", entries, raws, unended, MostRoom)
 		text := toldText(t, m, told)
 		parts := strings.Split(text, "\ninbox-0123456789ab\n")
 		if got, want := strings.Count(parts[1], "\n- not ended: the turn turn_9"), min(n, maxUnended); got != want {
@@ -126,7 +126,7 @@ func TestAListSaysWhatItTells(t *testing.T) {
 	} {
 		list = append(list, Earlier{Untold: c.untold, Later: c.later, Result: turns.Result{TurnID: fmt.Sprintf("turn_%d", i), ThreadID: "kid", State: c.state, Text: strings.Repeat("x", c.size)}})
 	}
-	m, whole := childrenMessage("work-0123456789ab", list, 0)
+	m, whole := childrenMessage("work-0123456789ab", list, 0, MaxToldBytes)
 	if got := fmt.Sprint(whole); got != fmt.Sprint([]bool{true, true, true, false, true, true, false, true, true}) {
 		t.Errorf("whole are %v", got)
 	}
@@ -150,7 +150,7 @@ func TestALongTitleLeavesRoomForHowATurnEnded(t *testing.T) {
 				raws[e.LastRaw] = raw(t, e.LastRaw, SourceTurns, turns.Result{TurnID: fmt.Sprintf("turn_%036d", i), ThreadID: fmt.Sprintf("thread_%036d", i), Title: title, State: turns.Completed, Text: "fine"})
 			}
 			still := turns.Result{TurnID: "turn_x", ThreadID: strings.Repeat("k", 128), Title: title, State: turns.Retrying}
-			m, told := WakeMessage(entries, raws, []turns.Result{still})
+			m, told := WakeMessage(entries, raws, []turns.Result{still}, MostRoom)
 			text := toldText(t, m, told)
 			if got := strings.Count(text, " completed\n"); got != n || len(text) > MaxToldBytes {
 				t.Errorf("%d of %d lines with the title %s… say how the turn ended, in %d bytes", got, n, c, len(text))

@@ -33,9 +33,9 @@ func TestTheDocumentShowsWhatAnAgentReads(t *testing.T) {
 		entries = append(entries, &Entry{EntryID: EntryID(seq + 1), Kind: KindItem, Source: SourceTurns, Count: 1, LastRaw: seq})
 	}
 	unended := []turns.Result{{TurnID: "turn_03", ThreadID: "thread_03", Title: "lint", State: turns.Active}}
-	told, _ := wakeMessage("inbox-35feca49a79d", entries, raws, unended)
+	told, _ := wakeMessage("inbox-35feca49a79d", entries, raws, unended, MostRoom)
 	slices.Reverse(results) // the newest first
-	again, _ := childrenMessage("work-8d1c60b2e9f4", earlierOf(results...), 0)
+	again, _ := childrenMessage("work-8d1c60b2e9f4", earlierOf(results...), 0, MaxToldBytes)
 	for _, text := range []string{told.Content[0].Text, again.Content[0].Text} {
 		if block := "```\n" + strings.TrimRight(text, "\n") + "\n```"; !strings.Contains(string(page), block) {
 			t.Errorf("docs/background.md must have this block:\n%s", block)
