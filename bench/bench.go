@@ -70,6 +70,7 @@ type sizes struct {
 	floodCommands int // beside the flood, and as many alone
 	floodSources  int // of webhooks, in the flood that keeps the processors busy
 	owners        int // with ten child turns each
+	jobs          int // of one turn, one after the other
 
 	deliveries        int // of each of 64 subscriptions
 	idleSubscriptions int
@@ -85,7 +86,7 @@ var (
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
 		sleepers: 4000, sleeperEvents: 5000, sleeperReplays: 200,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64, owners: 1000,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64, owners: 1000, jobs: 1000,
 		deliveries: 300, idleSubscriptions: 10_000, idleBlocks: 12, idleItems: 200, hangBlocks: 8, hangTurns: 75,
 	}
 	quickSizes = sizes{
@@ -93,7 +94,7 @@ var (
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
 		sleepers: 1000, sleeperEvents: 5000, sleeperReplays: 100,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64, owners: 200,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64, owners: 200, jobs: 200,
 		deliveries: 100, idleSubscriptions: 10_000, idleBlocks: 8, idleItems: 200, hangBlocks: 4, hangTurns: 50,
 	}
 )

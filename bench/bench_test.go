@@ -21,7 +21,7 @@ var tinySizes = sizes{
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
 	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
 	sleepers: 20, sleeperEvents: 100, sleeperReplays: 3,
-	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2, owners: 5,
+	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2, owners: 5, jobs: 5,
 	deliveries: 3, idleSubscriptions: 20, idleBlocks: 2, idleItems: 3, hangBlocks: 2, hangTurns: 5,
 }
 
@@ -43,13 +43,13 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "sleepers-memory", "sleepers-live", "sleepers-replay",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
-		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told", "children-settled",
+		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told", "children-settled", "jobs-found",
 		"delivery-rate", "delivery-idle", "delivery-idle-cpu", "delivery-latency", "delivery-hang-start", "delivery-hang-latency", "growth-ready", "growth-append", "growth-replay",
 		"growth-read", "growth-backup", "growth-backup-writes",
 	}
 	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart",
 		"inbox-webhooks-p50", "inbox-webhooks-busy", "inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy",
-		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told", "children-settled", "delivery-idle-cpu"}
+		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told", "children-settled", "jobs-found", "delivery-idle-cpu"}
 	// A delivery may arrive before the event on the stream from which its time counts.
 	signed := []string{"delivery-latency", "delivery-hang-latency"}
 	var got []string

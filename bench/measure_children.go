@@ -15,7 +15,7 @@ import (
 // measureChildren: what it takes until an agent is told of work that it has left in
 // the background, alone and for many agents at once.
 func measureChildren(ctx context.Context, r *run) (rows []Row, err error) {
-	for _, part := range []func(context.Context, *run) ([]Row, error){measureWake, measureManyWakes, measureSettled} {
+	for _, part := range []func(context.Context, *run) ([]Row, error){measureWake, measureManyWakes, measureSettled, measureJobs} {
 		more, err := part(ctx, r)
 		if rows = append(rows, more...); err != nil {
 			return rows, err
