@@ -121,7 +121,7 @@ func readTurn(r ledger.Reader, turnID string) (*Turn, error) {
 }
 
 // Settled is the condition under which a turn completes: the inbox of its thread has
-// the ends of all child turns that it waits for.
+// the ends of all child turns that it waits for. It waits for no outside work.
 type Settled struct {
 	ThreadID, TurnID string
 	// All: it waits for those that only notify too, because it is a child turn itself.
@@ -141,7 +141,7 @@ func (f *Settled) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 // Unsettled lists the child turns that the turn still waits for, at most limit.
 func (f *Settled) Unsettled(r ledger.Reader, limit int) (list []*Turn, err error) {
 	rg := ledger.Range{Index: Unsettled, Prefix: []any{f.ThreadID, f.TurnID}}
-	rg.Only = []ledger.Only{notInReview}
+	rg.Only = []ledger.Only{notInReview, ownWork}
 	if !f.All {
 		rg.Only = append(rg.Only, ledger.Only{Column: "attention_policy", Values: []any{string(Blocking)}})
 	}
@@ -221,9 +221,9 @@ const (
 
 // FateOf returns the fate of an unended child turn. It is a rule about committed
 // rows, so that it can be applied again at any time; parent is nil if the child turn
-// works for none.
+// works for none. Outside work has none.
 func FateOf(child, parent *Turn) Fate {
-	if parent == nil || child.State.Ended() {
+	if parent == nil || child.Outside || child.State.Ended() {
 		return FateNone
 	}
 	blocking := child.AttentionPolicy == Blocking

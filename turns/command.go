@@ -119,6 +119,7 @@ type StartResult struct {
 	Parent          *threads.Parent `json:"parent,omitzero"`
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
+	Outside         bool            `json:"outside,omitzero"`
 	Wake            string          `json:"wake,omitzero"`
 	Results         []Result        `json:"results,omitzero"`
 	Detached        *Detached       `json:"detached,omitzero"`

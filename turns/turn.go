@@ -105,7 +105,8 @@ type Turn struct {
 	Parent             *threads.Parent `json:"parent,omitzero"`
 	AttentionPolicy    AttentionPolicy `json:"attention_policy,omitzero"` // of a child turn
 	Title              string          `json:"title,omitzero"`
-	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its thread begins
+	Outside            bool            `json:"outside,omitzero"`        // it is outside work: a child turn in a thread that is no child thread of its owner
+	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its owner begins
 	WaitsFor           []string        `json:"waits_for,omitzero"`      // the child turns whose ends it waits for, and no prompt runs
 	Prompts            int             `json:"prompts,omitzero"`        // of the live attempt, when it last went on after waiting for child turns
 	PromptSeq          int64           `json:"prompt_seq,omitzero"`     // the seq after which the input of that prompt comes
@@ -163,10 +164,13 @@ type QueuedEvent struct {
 }
 
 // Child is what turn/queued and turn/started of a child turn say of it, besides its
-// parent. Other turns have none of it.
+// parent. Other turns have none of it. Outside says that it is outside work: its thread is no
+// child thread of its owner, so no turn waits for it, and nothing that happens to the turn
+// that it works for touches it.
 type Child struct {
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
+	Outside         bool            `json:"outside,omitzero"`
 	RootThreadID    string          `json:"root_thread_id,omitzero"`
 }
 
@@ -399,11 +403,11 @@ func Used(prev *Turn, body any) *items.Usage {
 // Child returns what makes the turn a child turn, besides its parent; the zero Child
 // if it is none.
 func (t *Turn) Child() Child {
-	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID}
+	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, Outside: t.Outside, RootThreadID: t.RootThreadID}
 }
 
 func (t *Turn) asChild(c Child) {
-	t.AttentionPolicy, t.Title, t.RootThreadID = c.AttentionPolicy, c.Title, c.RootThreadID
+	t.AttentionPolicy, t.Title, t.Outside, t.RootThreadID = c.AttentionPolicy, c.Title, c.Outside, c.RootThreadID
 }
 
 // rewind clears what the superseded attempt has set. A turn that had ended is
