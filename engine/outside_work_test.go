@@ -69,20 +69,36 @@ func TestOutsideWorkIsNobodysToWaitFor(t *testing.T) {
 			h.done(work, "late")
 			h.until("the end is in the owner's inbox", func([]event) bool { return len(h.entries("b")) == 1 })
 		}},
+		{"an end that is there already is no further prompt", setup{}, func(h *harness) {
+			h.thread("x", "puppet")
+			h.thread("a", "puppet")
+			h.childThread("a", "b", "model")
+			h.start("a")
+			top := h.next(h.agent)
+			h.child("a", "b", false)
+			mid := h.next(h.model)
+			h.outside("b", "x")
+			h.done(h.next(h.agent), "early")
+			h.took("b", 1)
+			h.done(mid, "the child's result")
+			h.wokenOnce("early")
+			h.speakOn(top)
+			h.done(h.next(h.agent), "done")
+		}},
 		{"whatever becomes of its owner's turn", setup{}, func(h *harness) {
-			for _, th := range []string{"x", "y", "z"} {
-				h.thread(th, "puppet")
-			}
+			h.thread("x", "puppet")
+			h.thread("y", "puppet")
 			c := h.family("b")
 			h.outside("a", "x")
 			ofTop := h.next(h.agent)
 			child := h.child("a", "b", false)
-			h.next(h.agent)
+			mid := h.next(h.agent)
 			h.outside("b", "y")
 			ofChild := h.next(h.agent)
-			h.interrupt(c.TurnID) // and with it the child
-			h.ended(c.TurnID)
+			mid.end(turns.Failed) // all its own child turns would be interrupted
 			h.ended(child.TurnID)
+			h.interrupt(c.TurnID)
+			h.ended(c.TurnID)
 			h.done(ofTop, "one")
 			h.done(ofChild, "two")
 			for _, id := range []string{ofTop.TurnID, ofChild.TurnID} {
@@ -179,12 +195,21 @@ func TestOutsideWorkIsNoSibling(t *testing.T) {
 		x := h.next(h.agent)
 		h.outside("a", "y")
 		y := h.next(h.agent)
+		h.thread("z", "puppet")
+		h.outside("a", "z")
+		z := h.next(h.agent)
 		h.child("a", "b", true)
 		b := h.next(h.agent)
 		h.child("a", "c", true)
 		last := h.next(h.agent)
 		h.speak(c)
 		h.ended(c.TurnID)
+		h.done(z, "of z")
+		first := h.next(h.model)
+		if h.told(first, "of z"); strings.Contains(first.said(), "not ended") {
+			t.Errorf("told %s", first.said())
+		}
+		h.speak(first)
 		h.done(b, "of b")
 		h.took("a", 1)
 		h.idle(h.model) // it waits for c
@@ -195,6 +220,9 @@ func TestOutsideWorkIsNoSibling(t *testing.T) {
 			t.Errorf("told %s", said)
 		}
 		h.speak(p)
+		h.outside("a", "x") // of no turn
+		h.done(h.next(h.agent), "of x again")
+		h.wokenOnce("of x again")
 		h.done(last, "of c")
 		h.wokenOnce("of c") // and not y
 		h.done(y, "of y")
