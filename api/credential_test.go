@@ -67,6 +67,7 @@ var whatTokensMay = []struct {
 	{"turn/start", `{"thread_id":"%[1]s",` + asked + `}`, work, ownOrDown}, {"turn/start", `{` + asked + `}`, work, nobody},
 	{"turn/start", `{"thread_id":"own","parent":{"thread_id":"%[1]s"},` + asked + `}`, work, ownOrDown},
 	{"turn/start", `{"parent":{"thread_id":"%[1]s"},` + asked + `}`, work, nobody},
+	{"turn/start", `{"thread_id":"%[1]s","parent":{"thread_id":"own"},"background":true,` + asked + `}`, work, ownOrDown},
 	{"turn/steer", `{"turn_id":"turn_%[1]s",` + asked + `}`, work, ownOrDown}, {"turn/interrupt", `{"turn_id":"turn_%[1]s"}`, work, ownOrDown},
 	{"turn/retry", `{"turn_id":"turn_%[1]s"}`, work, ownOrDown},
 	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, work, ownOrDown},
