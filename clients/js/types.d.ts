@@ -386,6 +386,7 @@ export type InitializeResult = {
     turn_id?: string;
     attempt?: number;
     child_agents: string[];
+    work_in?: string[];
   };
   token?: {
     name: string;
@@ -959,6 +960,7 @@ export type ThreadReadResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     waits_for?: string[];
     prompts?: number;
@@ -1048,7 +1050,7 @@ export type ThreadReadResult = {
   latest_seq: number;
 };
 
-/** Starts a turn, or queues it behind the active one; on_busy can choose something else. With parent it is a child turn, whose end enters the inbox of its owner. */
+/** Starts a turn, or queues it behind the active one; on_busy can choose something else. With parent it is a child turn, whose end enters the inbox of its owner; with background also in a thread that is not below it. */
 export interface TurnStartParams {
   thread_id?: string | null;
   input: {
@@ -1103,11 +1105,13 @@ export type TurnStartResult = {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  outside?: boolean;
   wake?: string;
   results?: {
     turn_id: string;
     thread_id?: string;
     title?: string;
+    outside?: boolean;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1280,6 +1284,7 @@ export type TurnAwaitResult = {
     turn_id: string;
     thread_id?: string;
     title?: string;
+    outside?: boolean;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1375,6 +1380,7 @@ export type TurnReadResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     waits_for?: string[];
     prompts?: number;
@@ -1538,6 +1544,7 @@ export type TurnListResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     waits_for?: string[];
     prompts?: number;
@@ -1734,6 +1741,7 @@ export type TurnClaimResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     waits_for?: string[];
     prompts?: number;
@@ -3849,6 +3857,7 @@ export interface TurnQueuedEvent {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  outside?: boolean;
   root_thread_id?: string;
   timeout_seconds?: number;
   retry?: {
@@ -3894,6 +3903,7 @@ export interface TurnStartedEvent {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  outside?: boolean;
   root_thread_id?: string;
   timeout_seconds?: number;
   retry?: {
