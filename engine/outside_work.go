@@ -21,19 +21,19 @@ func (w *childWriter) mayBeOutside(q *request) error {
 	if err != nil {
 		return err
 	}
-	notOwn := func(field, format string, args ...any) error {
-		return turns.Invalid(field, turns.ReasonNotOwn, format, args...)
+	notOwn := func(format string, args ...any) error {
+		return turns.Invalid("parent.thread_id", turns.ReasonNotOwn, format, args...)
 	}
 	t := w.d.next().thread
 	switch g := w.d.agent(); {
 	case t.ThreadID == owner.ThreadID:
-		return notOwn("thread_id", "is the parent itself: start the turn in another thread, or without parent")
+		return notOwn("is the thread itself: start the turn in another thread, or without parent")
 	case slices.Contains(above, t.ThreadID):
-		return notOwn("thread_id", "%s is above %s in the tree of threads: write to it with inbox/send", t.ThreadID, owner.ThreadID)
+		return notOwn("%s is above it in the tree of threads: write there with inbox/send", t.ThreadID)
 	case g.Agent != nil && g.Info().Kind == turns.KindMailbox:
-		return notOwn("thread_id", "%s is a mailbox, which runs no turns: write to it with inbox/send", t.ThreadID)
+		return notOwn("%s is a mailbox, which runs no turns: write there with inbox/send", t.ThreadID)
 	case !q.Background:
-		return notOwn("parent.thread_id", "%s is no child thread of it: start one with thread/start and parent, or give background: true for outside work, which no turn waits for", t.ThreadID)
+		return notOwn("%s is no child thread of it: start one with thread/start and parent, or give background: true for outside work, which no turn waits for", t.ThreadID)
 	case q.WaitSeconds > 0:
 		return turns.Invalid("wait_seconds", turns.ReasonInvalid, "does not go with outside work, which nothing waits for: leave it out, and the inbox of %s gets the end", owner.ThreadID)
 	}

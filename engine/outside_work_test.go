@@ -242,9 +242,9 @@ func TestOutsideWorkIsRefusedWithWhatIsNeeded(t *testing.T) {
 			start         turns.Start
 			reason, says  string
 		}{
-			{"a", "a", turns.Start{}, turns.ReasonNotOwn, "is the parent itself"},
-			{"b", "a", turns.Start{}, turns.ReasonNotOwn, "write to it with inbox/send"},
-			{"c", "a", turns.Start{}, turns.ReasonNotOwn, "a is above c"},
+			{"a", "a", turns.Start{}, turns.ReasonNotOwn, "is the thread itself"},
+			{"b", "a", turns.Start{}, turns.ReasonNotOwn, "write there with inbox/send"},
+			{"c", "a", turns.Start{}, turns.ReasonNotOwn, "a is above it"},
 			{"a", "x", turns.Start{WaitSeconds: 5}, turns.ReasonInvalid, "nothing waits for"},
 			{"a", "x", turns.Start{Input: text(strings.Repeat("x", 3900))}, turns.ReasonTooLarge, "with the quotation around it"},
 		} {

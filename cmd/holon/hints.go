@@ -139,7 +139,7 @@ func hintOfNotOwn(refused *client.Error) string {
 	case refused.Reason != turns.ReasonNotOwn:
 		return ""
 	case strings.Contains(refused.Message, "inbox/send"):
-		return "Write to it instead: holon inbox send THREAD \"…\""
+		return "A message can go there: holon inbox send THREAD \"…\""
 	case strings.Contains(refused.Message, "background"):
 		return "With --background the turn runs in that thread, and nothing waits for it. Without --thread it gets a child thread."
 	}

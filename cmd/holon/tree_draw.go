@@ -80,13 +80,26 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 	row.sign, row.state = treeState(t, d.now)
 	d.rows = append(d.rows, row)
 	down := below + d.left.gap
-	if len(t.Children) > 0 {
+	if len(t.Children)+len(t.Outside) > 0 {
 		down = below + d.left.down
 	}
 	for _, q := range t.Questions {
 		d.rows = append(d.rows,
 			treeRow{branch: down, sign: timeline.SignAsk, aside: q.Text},
 			treeRow{branch: down, aside: d.howToAnswer(q, down)})
+	}
+	for i, work := range t.Outside {
+		left := d.left.fork
+		if i == len(t.Outside)-1 && len(t.Children) == 0 {
+			left = d.left.last
+		}
+		row := treeRow{branch: below + left, name: d.id(work.TurnID)}
+		if title := timeline.OneLine(work.Title); title != "" {
+			row.name = title
+		}
+		row.sign, row.state = turnState(work, d.now)
+		row.state += ", in thread " + timeline.OneLine(d.id(work.ThreadID))
+		d.rows = append(d.rows, row)
 	}
 	for i, child := range t.Children {
 		if i == len(t.Children)-1 {

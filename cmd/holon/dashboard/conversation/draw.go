@@ -145,6 +145,8 @@ func originOf(origin string) string {
 	switch origin {
 	case "wake":
 		return "(from the inbox)"
+	case "agent":
+		return "(asked by another agent)"
 	case "review":
 		return "(from the review of the turn before)"
 	case "steer":
