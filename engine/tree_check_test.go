@@ -14,7 +14,8 @@ import (
 
 // The properties of background work, P1 to P8, the bounds of wakes (P11), and those of
 // reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
-// continues is over), checked on
+// continues is over), and those of outside work (O1: nothing waits for it or ends it, O2: turns
+// of clients go before it), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
 // orders of two things) it checks what is left when both are over; the orders are what
 // random schedules are for.
@@ -207,10 +208,18 @@ func (l *treeLog) turn(e event, body any) {
 		if th.last = t; prev == nil && b.Origin == turns.OriginWake {
 			l.woken(e, t)
 		}
-		th.held = false
+		th.held = th.held && t.Outside
+		for _, q := range l.turns {
+			if t.Outside && prev != nil && was.State == turns.Queued && q.ThreadID == t.ThreadID && q.State == turns.Queued && !q.Outside {
+				l.breaks("O2", "starts before %s", q.TurnID)
+			}
+		}
 	case *turns.ProgressEvent:
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
+			if child != nil && child.Outside {
+				l.breaks("O1", "waits for %s", id)
+			}
 			if child == nil || !child.works(t.TurnID) {
 				l.breaks("P6", "waits for %s", id)
 			}
@@ -232,6 +241,9 @@ func (l *treeLog) turn(e event, body any) {
 		}
 		if t.over {
 			l.breaks("P1", "ends twice")
+		}
+		if t.Outside && b.By == turns.ByOwner {
+			l.breaks("O1", "is ended by its owner's turn")
 		}
 		if t.over = true; b.Review == nil {
 			l.accepted(t)
@@ -309,6 +321,11 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 	} else if last := l.threads[t.Parent.ThreadID].last; last != nil && t.Parent.TurnID == "" {
 		t.link = last.link
 	}
+	if t.Outside {
+		if t.link++; max(t.link, t.Chain) >= inbox.MaxChain {
+			l.breaks("P11", "a chain of %d, %d turns", t.Chain, t.link)
+		}
+	}
 }
 
 // completed follows the completion of a turn (P6). One that is itself a child waits for
@@ -319,7 +336,7 @@ func (l *treeLog) completed(t *treeTurn) {
 		all = all && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
 	}
 	for _, child := range l.turns {
-		waits := child.works(t.TurnID) && child.waitedFor() && (all || child.AttentionPolicy == turns.Blocking)
+		waits := child.works(t.TurnID) && child.waitedFor() && !child.Outside && (all || child.AttentionPolicy == turns.Blocking)
 		if waits && (child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			l.breaks("P6", "completes before its child %s, which is %s", child.TurnID, child.AttentionPolicy)
 		}
@@ -366,7 +383,7 @@ func (l *treeLog) stuck() {
 		}
 		free := true
 		for _, child := range l.turns {
-			if child.works(t.TurnID) && child.waitedFor() && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
+			if child.works(t.TurnID) && child.waitedFor() && !child.Outside && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
 				x := l.natives[inbox.EndID(child.TurnID, child.end)]
 				free = free && x != nil && x.id != "" && !x.fresh
 			}
@@ -424,7 +441,7 @@ func (l *treeLog) early(thread string) {
 		switch {
 		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
 			continue
-		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
+		case x.turn == nil || x.turn.Outside || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
 			return // also if an answer may have it: that may have failed by now
 		case oldest.IsZero():
 			oldest = x.posted
@@ -439,7 +456,7 @@ func (l *treeLog) early(thread string) {
 // while.
 func (l *treeLog) atWork(turnID string) bool {
 	for _, child := range l.turns {
-		if turnID != "" && child.works(turnID) && child.waitedFor() && child.since+justNow < l.now.Seq &&
+		if turnID != "" && child.works(turnID) && child.waitedFor() && !child.Outside && child.since+justNow < l.now.Seq &&
 			(child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			return true
 		}
@@ -544,7 +561,7 @@ func (l *treeLog) names(ids []string, t *treeTurn) bool {
 // that names it or, of an end, in the list of child turns.
 func (l *treeLog) got(t *treeTurn, x *treeEntry) bool {
 	now := attemptKey(t.TurnID, t.Attempt)
-	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], "\n- child: the turn "+x.turn.TurnID+" ")
+	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], ": the turn "+x.turn.TurnID+" ")
 }
 
 func (l *treeLog) renew(ids []notify.ID) {

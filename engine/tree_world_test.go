@@ -196,6 +196,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 			w.await(l, ctx, turns.Await{OwnerThreadID: p.ThreadID, TimeoutSeconds: seconds(float64(r.IntN(3)))}, p.ThreadID, r.IntN(1000))
 		}
 	}
+	if r.IntN(10) < w.f.outside {
+		w.startChild(l, ctx, turns.Start{ThreadID: oneOf(r, w.p.Threads), Parent: childOf(p.ThreadID), Background: true, Retry: retriesOf(r.IntN(100))}, p.ThreadID, 0)
+	}
 	if w.f.reviews > 0 && r.IntN(2) == 0 { // an owner that reviews its own child
 		w.verdict(l, ctx, p.ThreadID, r.IntN(1000), turns.ByOwner)
 	}
@@ -454,6 +457,9 @@ func (w *forest) do(l *life, m treeMove) {
 		w.startChild(l, l.ctx, child, "", pick)
 	case "background":
 		child.Background = true
+		w.startChild(l, l.ctx, child, "", pick)
+	case "outside": // it is refused in the thread itself, and above it
+		child.ThreadID, child.Parent, child.Background = w.p.Threads[pick%len(w.p.Threads)], childOf(th), true
 		w.startChild(l, l.ctx, child, "", pick)
 	case "named":
 		child.Parent = &threads.Parent{ThreadID: owner, TurnID: w.pick(pick)}

@@ -29,7 +29,11 @@ func childrenMessage(fence string, list []Earlier, more int) (msg items.UserMess
 	whole = make([]bool, len(list))
 	for i := range list {
 		r := &list[i]
-		line := endLine("child", &r.Result)
+		label := "child"
+		if r.Outside {
+			label = "work in a thread that is not below"
+		}
+		line := endLine(label, &r.Result)
 		if len(lines)+len(line) > MaxToldBytes {
 			left += len(list) - i
 			break
