@@ -196,7 +196,7 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 			w.await(l, ctx, turns.Await{OwnerThreadID: p.ThreadID, TimeoutSeconds: seconds(float64(r.IntN(3)))}, p.ThreadID, r.IntN(1000))
 		}
 	}
-	if r.IntN(10) < w.f.outside {
+	if w.f.outside > 0 && r.IntN(10) < w.f.outside {
 		w.startChild(l, ctx, turns.Start{ThreadID: oneOf(r, w.p.Threads), Parent: childOf(p.ThreadID), Background: true, Retry: retriesOf(r.IntN(100))}, p.ThreadID, 0)
 	}
 	if w.f.reviews > 0 && r.IntN(2) == 0 { // an owner that reviews its own child
