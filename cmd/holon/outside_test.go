@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,11 @@ func TestAnAgentWorksInThreadsThatItsConfigurationNames(t *testing.T) {
 		}
 		return m.Result.Content[0].Text, m.Result.Data
 	}
+	itself := s.person("HOLON_TOKEN="+own.Access.Token, "HOLON_URL="+s.address()) // the command, as a program of the agent
+	contains(t, itself.must("", "run", "-q", "--background", "--parent=own", "--thread=release", "/say of the command").out, "turn_")
+	if r := itself.types("", "run", "--background", "--parent=own", "--thread=private", "/say a secret"); r.code != exitFailed || !strings.Contains(r.err, "builds may start work in no others than: release") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
 	for args, want := range map[string]string{
 		`{"thread_id":"private","prompt":"/say a secret","background":true}`:           "builds may start work in no others than: release (work_in in its configuration)",
 		`{"thread_id":"release","prompt":"/say x"}`:                                    "give background: true for outside work, which no turn waits for",
@@ -130,4 +137,17 @@ func TestAnAgentWorksInThreadsThatItsConfigurationNames(t *testing.T) {
 		text, _ := call("work_await", "{}")
 		return strings.Contains(text, "was interrupted")
 	})
+}
+
+func TestDoctorKnowsTheThreadsInWhichAgentsMayWork(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=release", "hello")
+	file := filepath.Join(t.TempDir(), "holon.toml")
+	if err := os.WriteFile(file, []byte("[agents.far]\nkind = \"worker\"\nwork_in = [\"release\", \"realese\", \"*\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := s.holon("doctor", "--config", file, "--all")
+	if !strings.Contains(strings.Join(strings.Fields(r.out), " "), "warning agent far work_in names what is no thread of the running server: realese. It takes ids: holon threads -o json lists them") {
+		t.Errorf("exit %d:\n%s%s", r.code, r.out, r.err)
+	}
 }

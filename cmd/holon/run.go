@@ -214,14 +214,17 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		Seq      int64  `json:"seq"`
 	}
 	err = o.where.startIn(thread, func(params map[string]any) error { return callRetrying(ctx, c, "thread/start", params, &started) })
-	// A token that is limited to threads cannot start another one, but continues in its own.
-	exists := o.parent == "" && outside(err)
-	// And with --background the turn may run in a thread that is not below its owner.
-	exists = exists || o.parent != "" && client.IsKind(err, "conflict")
-	if exists && o.thread != "" && o.agent+o.cwd == "" {
+	switch is := client.IsKind; {
+	case err == nil, o.thread == "", o.agent+o.cwd != "":
+	case o.parent == "" && outside(err), o.parent != "" && is(err, "conflict"):
+		// A token that is limited to threads cannot start another one, but continues in its own. And
+		// with --background the turn may run in a thread that is not below its owner.
 		var read api.ThreadReadResult
 		err = c.Call(ctx, "thread/read", map[string]any{"thread_id": o.thread}, &read)
 		started.ThreadID, started.Seq = o.thread, read.LatestSeq
+	case o.background && is(err, client.KindForbidden):
+		// An agent cannot read such a thread, but may start work there, if its configuration says so.
+		started.ThreadID, err = o.thread, nil
 	}
 	if err != nil {
 		return s, err
