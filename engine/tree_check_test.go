@@ -55,6 +55,7 @@ type treeThread struct {
 	closed bool
 	held   bool        // a client has interrupted its last turn
 	last   *treeTurn   // active last
+	before *treeTurn   // active before that
 	wakes  []time.Time // since a client has asked for something
 	silent int         // wakes in a row that ended without a word
 	asked  int64       // when a client has asked for something last
@@ -205,6 +206,9 @@ func (l *treeLog) turn(e event, body any) {
 		if prev == nil {
 			t.since = e.Seq
 		}
+		if th.last != t {
+			th.before = th.last
+		}
 		if th.last = t; prev == nil && b.Origin == turns.OriginWake {
 			l.woken(e, t)
 		}
@@ -251,7 +255,7 @@ func (l *treeLog) turn(e event, body any) {
 		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			th.held = true
 		}
-		if t.Wake && b.State == turns.Completed && l.spoke(t) {
+		if t.Wake && l.spoke(t) { // also if it fails after that
 			th.silent = 0
 		}
 		if b.State == turns.Completed {
@@ -318,8 +322,8 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 	}
 	if parent != nil {
 		t.link = parent.link
-	} else if last := l.threads[t.Parent.ThreadID].last; last != nil && t.Parent.TurnID == "" {
-		t.link = last.link
+	} else if th := l.threads[t.Parent.ThreadID]; th.before != nil && t.Parent.TurnID == "" {
+		t.link = min(th.before.link, th.last.link) // its owner may have been asked before the last turn began
 	}
 	if t.Outside {
 		if t.link++; max(t.link, t.Chain) >= inbox.MaxChain {
