@@ -202,7 +202,7 @@ func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
 	if !t.IsChild() {
 		return t, nil
 	}
-	f := &turns.MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID}
+	f := &turns.MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID, Alone: t.Outside}
 	refused, err := w.refused(f)
 	if errors.Is(refused, turns.ErrNotActive) {
 		t, f.Policy = w.d.turn.addDetached(t, turns.DetachOwnerEnded, ""), turns.Notify

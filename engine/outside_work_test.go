@@ -112,12 +112,18 @@ func TestOutsideWorkIsNobodysToWaitFor(t *testing.T) {
 			c := h.family()
 			work := h.outside("a", "x")
 			p := h.next(h.agent)
+			again := h.outside("a", "x")
 			h.change("a", threads.VerbClose)
 			h.ended(c.TurnID)
 			h.done(p, "for nobody")
 			if e := h.ended(work.TurnID); e.Method != notify.TurnCompleted {
 				h.t.Errorf("ended %s", e)
 			}
+			h.next(h.agent)
+			h.interrupt(again.TurnID)
+			h.ended(again.TurnID)
+			h.retry(again.TurnID) // by those whose thread it is
+			h.done(h.next(h.agent), "for nobody")
 		}},
 		{"turn/await with the owner only looks", setup{}, func(h *harness) {
 			h.thread("x", "puppet")

@@ -164,7 +164,7 @@ func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string, by tur
 		turnID: rejected.ContinuedBy, msgs: msgs, child: rejected.Child(), chain: rejected.Chain, rejected: rejected,
 	}
 	if rejected.IsChild() {
-		f := &turns.MayWork{Parent: *rejected.Parent, Policy: rejected.AttentionPolicy, Root: rejected.RootThreadID}
+		f := &turns.MayWork{Parent: *rejected.Parent, Policy: rejected.AttentionPolicy, Root: rejected.RootThreadID, Alone: rejected.Outside}
 		if refused, err := d.child.refused(f); err != nil || refused != nil {
 			return cmp.Or(err, refused)
 		}

@@ -316,7 +316,7 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 		return
 	}
 	parent := l.turns[t.Parent.TurnID]
-	if l.threads[t.Parent.ThreadID].closed || t.AttentionPolicy == turns.Blocking &&
+	if l.threads[t.Parent.ThreadID].closed && !(t.Outside && t.Continues != "") || t.AttentionPolicy == turns.Blocking &&
 		(parent.State != turns.Active || parent.Attempt != t.Parent.Attempt || parent.Progress == turns.Interrupting || !parent.RetryAt.IsZero()) {
 		l.breaks("P9", "it starts, and what it works for is over")
 	}

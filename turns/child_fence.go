@@ -23,11 +23,13 @@ func (e *TooManyError) Error() string { return e.Text }
 
 // MayWork is the condition under which a child turn starts, or is tried again by a
 // request: its owner is open, fewer child turns than the bounds allow have not ended
-// and, if it is blocking, the turn that it works for is active in that attempt.
+// and, if it is blocking, the turn that it works for is active in that attempt. Outside work
+// that exists goes on without its owner (Alone).
 type MayWork struct {
 	Parent threads.Parent
 	Policy AttentionPolicy
 	Root   string
+	Alone  bool
 }
 
 // Check implements ledger.Fence.
@@ -52,6 +54,8 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case !owner.Open() && f.Alone:
+		return nil, nil
 	case !owner.Open():
 		return threads.ErrClosed, nil
 	}
