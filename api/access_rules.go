@@ -3,11 +3,17 @@ package api
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
+
+// everyThread stands for all threads in WorkIn.
+const everyThread = "*"
 
 // The rules of single methods for agents.
 
@@ -49,16 +55,17 @@ func inDirectory(dir, path string) bool {
 }
 
 // childTurn lets an agent start child turns only: its own thread is their owner. A
-// token of one attempt makes them children of that turn. A job may leave the parent out.
+// token of one attempt makes them children of that turn. A job may leave the parent out. Where it
+// may start outside work says its configuration.
 func childTurn(v *viewer, p *TurnStartParams) error {
 	if p.Job != "" && p.ThreadID == "" {
 		return jobOfOwn(v, p)
 	}
-	if err := below("thread_id")(reflect.TypeFor[TurnStartParams]())(v, reflect.ValueOf(p).Elem()); err != nil {
-		return err
-	}
 	if p.Parent == nil || p.Parent.ThreadID != v.agent.ThreadID {
 		return notAllowed("parent.thread_id", "an agent starts child turns of its own thread only")
+	}
+	if err := mayWorkIn(v, p); err != nil {
+		return err
 	}
 	if v.agent.TurnID == "" {
 		return nil
@@ -104,6 +111,68 @@ func inOwnDirectory(v *viewer, cwd string) error {
 		return notAllowed("cwd", "a child thread works in the directory of its owner or below")
 	}
 	return nil
+}
+
+// mayWorkIn refuses outside work in threads that the configuration of the agent does not name.
+func mayWorkIn(v *viewer, p *TurnStartParams) error {
+	r, err := v.api.relate(v.ctx, v.agent.ThreadID, p.ThreadID)
+	if err != nil {
+		return err
+	}
+	if r == belowOwn {
+		parent, err := v.api.parentOf(v.ctx, p.ThreadID)
+		if err != nil || parent == v.agent.ThreadID || !p.Background {
+			return err // the engine says what else a turn in a thread further down needs
+		}
+	}
+	own, threads, err := v.api.workIn(v.ctx, v.agent.ThreadID)
+	switch {
+	case err != nil:
+		return err
+	case p.ThreadID == "":
+		return notAllowed("thread_id", "an agent must name it")
+	case slices.Contains(threads, p.ThreadID), slices.Contains(threads, everyThread):
+		return nil
+	case len(threads) == 0:
+		return notAllowed("thread_id", "it is no child thread of the agent's own, and %s may start work in no other (work_in in its configuration)", own)
+	}
+	return notAllowed("thread_id", "it is no child thread of the agent's own, and %s may start work in no others than: %s (work_in in its configuration)", own, strings.Join(threads, ", "))
+}
+
+// outsideOr lets an agent ask about outside work that its own thread has started; other is the
+// rule for everything else. asks is the turn that a request is about, if that may be outside
+// work: "" if the request asks for more than its owner may have.
+func outsideOr[P any](other access, asks func(p *P) (turnID string)) access {
+	return func(params reflect.Type) rule {
+		otherwise := other(params)
+		return on(func(v *viewer, p *P) error {
+			if id := asks(p); id != "" {
+				s, err := v.api.Reader.ReadTurn(v.ctx, turns.TurnQuery{TurnID: id})
+				if t := s.Turn; err != nil || t != nil && t.Outside && t.Parent != nil && t.Parent.ThreadID == v.agent.ThreadID {
+					return err
+				}
+			}
+			return otherwise(v, reflect.ValueOf(p).Elem())
+		})(params)
+	}
+}
+
+func stopped(p *TurnInterruptParams) string { return p.TurnID }
+
+// readRow is a request for the row of a turn alone.
+func readRow(p *TurnReadParams) string {
+	if p.IncludeItems || p.IncludeSuperseded {
+		return ""
+	}
+	return p.TurnID
+}
+
+// saidIn is a request for what the agent of a turn has said, and for nothing else of it.
+func saidIn(p *ItemListParams) string {
+	if p.ThreadID != "" || p.Type != items.KindAgentMessage || p.IncludeSuperseded {
+		return ""
+	}
+	return p.TurnID
 }
 
 // ownInbox keeps what people set up for the inboxes of other threads from an agent.

@@ -51,7 +51,11 @@ func (f *family) ReadThread(_ context.Context, id string, _ int) (turns.ThreadSn
 	return turns.ThreadSnapshot{Thread: t}, nil
 }
 
+// ReadTurn knows the turn_ID of each thread, and outside_ID, which a stranger does for it.
 func (f *family) ReadTurn(_ context.Context, q turns.TurnQuery) (turns.TurnSnapshot, error) {
+	if id, ok := strings.CutPrefix(q.TurnID, "outside_"); ok {
+		return turns.TurnSnapshot{Turn: &turns.Turn{TurnID: q.TurnID, ThreadID: "stranger", Outside: true, Parent: &threads.Parent{ThreadID: id}}}, nil
+	}
 	if id, ok := strings.CutPrefix(q.TurnID, "turn_"); ok {
 		return turns.TurnSnapshot{Turn: &turns.Turn{TurnID: q.TurnID, ThreadID: id}}, nil
 	}
@@ -146,7 +150,7 @@ func (e *familyEngine) Send(_ context.Context, c inbox.Send) (inbox.SendResult, 
 func newFamily(t *testing.T) (*API, *family, *familyEngine) {
 	t.Helper()
 	f, e := &family{}, &familyEngine{}
-	a, err := New(Services{Engine: e, Reader: f, Head: func() int64 { return 0 }, LogID: "log", Inboxes: e, InboxReader: e})
+	a, err := New(Services{Engine: e, Reader: f, Head: func() int64 { return 0 }, LogID: "log", Inboxes: e, InboxReader: e, WorkIn: map[string][]string{"coder": {"stranger"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,13 +222,23 @@ var whatAgentsMay = []struct {
 	{"thread/read", `{"thread_id":"%[1]s"}`, ownOrDown},
 	{"thread/read", `{"thread_id":"%[1]s","include_inbox":true}`, ownOnly},
 
-	{"turn/start", `{"thread_id":"%[1]s","parent":{"thread_id":"own"},` + asked + `}`, underOwn},
+	{"turn/start", `{"thread_id":"%[1]s","parent":{"thread_id":"own"},` + asked + `}`, []string{"child", "grandchild", "stranger"}},     // the engine refuses the last two
+	{"turn/start", `{"thread_id":"%[1]s","parent":{"thread_id":"own"},"background":true,` + asked + `}`, []string{"child", "stranger"}}, // a stranger as configured
+	{"turn/start", `{"thread_id":"stranger","parent":{"thread_id":"%[1]s"},"background":true,` + asked + `}`, ownOnly},
+	// Of outside work its owner may stop it, and read its row and what its agent said.
+	{"turn/interrupt", `{"turn_id":"outside_%[1]s"}`, ownOnly}, {"turn/steer", `{"turn_id":"outside_%[1]s",` + asked + `}`, nobody},
+	{"turn/retry", `{"turn_id":"outside_%[1]s"}`, nobody}, {"turn/review", `{"turn_id":"outside_%[1]s","attempt":1,"verdict":"approved"}`, nobody},
+	{"turn/detach", `{"turn_id":"outside_%[1]s"}`, nobody},
+	{"turn/read", `{"turn_id":"outside_%[1]s"}`, ownOnly}, {"turn/read", `{"turn_id":"outside_%[1]s","include_items":true}`, nobody},
+	{"item/list", `{"turn_id":"outside_%[1]s","type":"agent_message"}`, ownOnly}, {"item/list", `{"turn_id":"outside_%[1]s"}`, nobody},
+	{"item/list", `{"turn_id":"outside_%[1]s","type":"tool_call"}`, nobody}, {"item/list", `{"turn_id":"outside_%[1]s","type":"agent_message","include_superseded":true}`, nobody},
+	{"item/list", `{"thread_id":"stranger","turn_id":"outside_%[1]s","type":"agent_message"}`, nobody},
 	{"turn/start", `{"thread_id":"child","parent":{"thread_id":"%[1]s"},` + asked + `}`, ownOnly},
 	{"turn/start", `{"thread_id":"%[1]s",` + asked + `}`, nobody},
 	{"turn/start", `{"parent":{"thread_id":"own"},` + asked + `}`, nobody},
 	{"turn/start", `{"job":"j","parent":{"thread_id":"%[1]s"},` + asked + `}`, ownOnly}, {"turn/start", `{"job":"j",` + asked + `}`, everyone}, // its own
 	{"turn/start", `{"job":"j","agent":"other",` + asked + `}`, nobody}, {"turn/start", `{"job":"j","cwd":"/repo",` + asked + `}`, nobody},
-	{"turn/start", `{"job":"j","thread_id":"%[1]s","parent":{"thread_id":"own"},` + asked + `}`, underOwn}, // and then refused, for a job has no thread_id
+	{"turn/start", `{"job":"j","thread_id":"%[1]s","parent":{"thread_id":"own"},` + asked + `}`, []string{"child", "grandchild", "stranger"}}, // and then refused, for a job has no thread_id
 	{"turn/steer", `{"turn_id":"turn_%[1]s",` + asked + `}`, underOwn},
 	{"turn/interrupt", `{"turn_id":"turn_%[1]s"}`, underOwn}, {"turn/retry", `{"turn_id":"turn_%[1]s"}`, underOwn},
 	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, underOwn},
@@ -529,6 +543,31 @@ func TestAgentsStartChildrenWithConfiguredAgentsOnly(t *testing.T) {
 		}
 		if err := a.mayStartWith(context.Background(), c.thread, c.name); err != nil {
 			t.Errorf("a client: %v", err)
+		}
+	}
+}
+
+func TestAgentsStartWorkWhereTheirConfigurationSays(t *testing.T) {
+	for _, c := range []struct {
+		list            []string
+		thread, refused string
+	}{
+		{nil, "stranger", "coder may start work in no other (work_in in its configuration)"},
+		{[]string{"sibling"}, "stranger", "in no others than: sibling (work_in in its configuration)"},
+		{[]string{"sibling", "stranger"}, "stranger", ""},
+		{[]string{"*"}, "stranger", ""},
+		{[]string{"*"}, "parent", ""}, // the engine says what it needs
+		{nil, "grandchild", "it is no child thread of the agent's own"},
+		{nil, "child", ""},
+	} {
+		a, _, e := newFamily(t)
+		a.WorkIn = map[string][]string{"coder": c.list}
+		refused := ask(t, a, Agent{ThreadID: "own", TurnID: "turn_own"}, "turn/start", `{"thread_id":"`+c.thread+`","parent":{"thread_id":"own"},"background":true,`+asked+`}`)
+		if (refused == nil) != (c.refused == "") || refused != nil && !strings.Contains(refused.Message, c.refused) {
+			t.Errorf("%v, %s: %v", c.list, c.thread, refused)
+		}
+		if refused == nil && (len(e.started) != 1 || e.started[0].Parent.TurnID != "turn_own") {
+			t.Errorf("%v, %s: started %+v", c.list, c.thread, e.started)
 		}
 	}
 }

@@ -50,6 +50,9 @@ type Services struct {
 	// ChildAgents are, by agent, the agents that its own tools may start child threads
 	// with. One that is missing may start them with itself.
 	ChildAgents map[string][]string
+	// WorkIn are, by agent, the threads in which it may start outside work; "*" stands for
+	// every thread.
+	WorkIn map[string][]string
 
 	Version       string
 	StartedAt     time.Time // zero: now

@@ -71,6 +71,7 @@ var whatTokensMay = []struct {
 	{"turn/start", `{"job":"j","parent":{"thread_id":"%[1]s"},"cwd":"/repo/own/sub",` + asked + `}`, work, ownOnly},
 	{"turn/start", `{"job":"j","parent":{"thread_id":"%[1]s"},"cwd":"/repo",` + asked + `}`, work, nobody},
 	{"turn/start", `{"job":"j",` + asked + `}`, work, nobody},
+	{"turn/start", `{"thread_id":"%[1]s","parent":{"thread_id":"own"},"background":true,` + asked + `}`, work, ownOrDown},
 	{"turn/steer", `{"turn_id":"turn_%[1]s",` + asked + `}`, work, ownOrDown}, {"turn/interrupt", `{"turn_id":"turn_%[1]s"}`, work, ownOrDown},
 	{"turn/retry", `{"turn_id":"turn_%[1]s"}`, work, ownOrDown},
 	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, work, ownOrDown},

@@ -58,12 +58,14 @@ type TokenInfo struct {
 
 // AgentInfo says to what a token is limited: a thread and what is below it. TurnID
 // and Attempt are those of a token that was given for one attempt. ChildAgents are the agents
-// that its child threads may have.
+// that its child threads may have. WorkIn are the threads in which it may start outside work;
+// "*" stands for every thread.
 type AgentInfo struct {
 	ThreadID    string   `json:"thread_id"`
 	TurnID      string   `json:"turn_id,omitzero"`
 	Attempt     int      `json:"attempt,omitzero"`
 	ChildAgents []string `json:"child_agents"`
+	WorkIn      []string `json:"work_in,omitzero"`
 }
 
 // Capabilities say what a server of this version can do. Collapse are the
@@ -93,11 +95,11 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 	}
 	var agent *AgentInfo
 	if a, ok := AgentOf(ctx); ok {
-		_, children, err := h.api.childAgents(ctx, a.ThreadID)
+		own, children, err := h.api.childAgents(ctx, a.ThreadID)
 		if err != nil {
 			return InitializeResult{}, err
 		}
-		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt, append([]string{}, children...)}
+		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt, append([]string{}, children...), h.api.WorkIn[own]}
 	}
 	var token *TokenInfo
 	if c, ok := CredentialOf(ctx); ok {

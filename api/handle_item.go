@@ -40,8 +40,12 @@ func (h *Handlers) ItemList(ctx context.Context, p ItemListParams) (ItemListResu
 	if err := oneOf("type", p.Type, items.Kinds); err != nil {
 		return ItemListResult{}, err
 	}
+	within := h.api.members(ctx, nil)
+	if callerOf(ctx) != "" && p.TurnID != "" {
+		within = nil // the rule for agents knows what of this turn it may read
+	}
 	l, err := h.api.Reader.ListItems(ctx, items.Query{
-		Within:   h.api.members(ctx, nil),
+		Within:   within,
 		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 		IncludeSuperseded: p.IncludeSuperseded,
 	})

@@ -91,6 +91,13 @@ func (a *API) childAgents(ctx context.Context, threadID string) (own string, all
 	return own, allowed, nil
 }
 
+// workIn are the threads in which the agent of a thread may start outside work. own is the
+// agent of the thread.
+func (a *API) workIn(ctx context.Context, threadID string) (own string, allowed []string, err error) {
+	own, _, err = a.childAgents(ctx, threadID)
+	return own, a.WorkIn[own], err
+}
+
 // nilIfNull is nil for null, which means the same as absent.
 func nilIfNull(v jsontext.Value) jsontext.Value {
 	if v.Kind() == 'n' {

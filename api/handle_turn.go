@@ -276,8 +276,12 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if err := oneOf("ended_by", p.EndedBy, []turns.EndedBy{turns.EndedByRestart}); err != nil {
 		return TurnListResult{}, err
 	}
+	within := h.api.members(ctx, nil)
+	if callerOf(ctx) != "" && p.ParentThreadID == callerOf(ctx) {
+		within = nil // its outside work too
+	}
 	q := turns.Query{
-		Within: h.api.members(ctx, nil), ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review,
+		Within: within, ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review,
 		EndedBy: p.EndedBy, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 	}
 	if p.AfterSeq != nil {

@@ -87,6 +87,7 @@ var sentinels = []struct {
 	{Err: bridges.ErrTooMany, kind: KindOverloaded},
 	{Err: bridges.ErrShareFull, kind: KindOverloaded},
 	{Err: bridges.ErrTesting, kind: KindOverloaded},
+	{Err: turns.ErrChain, kind: KindConflict, field: "parent", reason: "chain"},
 	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},

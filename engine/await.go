@@ -193,10 +193,10 @@ func (w *await) satisfied(list []turns.Result) bool {
 	return !w.left(list) || !w.all && slices.ContainsFunc(list, func(r turns.Result) bool { return r.Accepted() })
 }
 
-// left reports whether any of the turns can be waited for.
+// left reports whether any of the turns can be waited for. An owner waits for no outside work.
 func (w *await) left(list []turns.Result) bool {
 	return slices.ContainsFunc(list, func(r turns.Result) bool {
-		return !r.Accepted() && r.State != turns.NotFound && r.State != turns.InvalidScope &&
+		return !r.Accepted() && r.State != turns.NotFound && r.State != turns.InvalidScope && !(r.Outside && w.owner != "") &&
 			(!w.self || r.State != turns.InReview) // the caller may be the reviewer, and would wait for itself
 	})
 }
@@ -415,7 +415,7 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 					return err
 				}
 				if seq == 0 && arrives { // it is on its way
-					out.ThreadID, out.Title, out.State, out.Attempt, out.StartedAt = t.ThreadID, t.Title, turns.Active, t.Attempt, t.StartedAt
+					out.ThreadID, out.Title, out.Outside, out.State, out.Attempt, out.StartedAt = t.ThreadID, t.Title, t.Outside, turns.Active, t.Attempt, t.StartedAt
 					list = append(list, out)
 					continue
 				}

@@ -52,11 +52,13 @@ func (x *Children) tryChild(ctx context.Context, q request) (turns.StartResult, 
 // mayBeChild completes a child turn that is to start in the thread.
 func (w *childWriter) mayBeChild(q *request) error {
 	t := w.d.next().thread
-	if t.Level == 0 || t.Parent == nil || t.Parent.ThreadID != q.Parent.ThreadID {
-		return turns.Invalid("parent.thread_id", turns.ReasonNotOwn, "%s is no child thread of it: start one with thread/start and parent", t.ThreadID)
-	}
 	q.child.RootThreadID = t.RootThreadID
-	w.d.fence(&turns.MayWork{Parent: *q.Parent, Policy: q.child.AttentionPolicy, Root: t.RootThreadID, Job: q.Job != ""})
+	if t.Level == 0 || t.Parent == nil || t.Parent.ThreadID != q.Parent.ThreadID {
+		if err := w.mayBeOutside(q); err != nil {
+			return err
+		}
+	}
+	w.d.fence(&turns.MayWork{Parent: *q.Parent, Policy: q.child.AttentionPolicy, Root: q.child.RootThreadID, Job: q.Job != ""})
 	return nil
 }
 

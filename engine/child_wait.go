@@ -87,7 +87,7 @@ func (w *childWriter) children() (c children, err error) {
 		}
 		return w.sortEnds(r, ends, &c, func(t *turns.Turn) (mine, holds bool) {
 			mine = t.Parent.TurnID == act.turn.TurnID
-			return mine, mine && (cond.All || t.AttentionPolicy == turns.Blocking)
+			return mine, mine && !t.Outside && (cond.All || t.AttentionPolicy == turns.Blocking)
 		})
 	})
 	return c, err
@@ -120,7 +120,7 @@ func (w *childWriter) sortEnds(r ledger.Reader, ends []inbox.End, c *children, a
 			}
 		default:
 			c.untold = append(c.untold, e)
-			if id := t.Parent.TurnID; id != "" {
+			if id := t.Parent.TurnID; id != "" && !t.Outside {
 				if c.parents == nil {
 					c.parents = map[string]bool{}
 				}

@@ -56,7 +56,7 @@ func (d *decision) retry(c turns.Retry, forJob bool) (turns.RetryResult, error) 
 		return turns.RetryResult{}, turns.ErrContinued
 	case t.State == turns.Completed && !t.WasReviewed():
 		return turns.RetryResult{}, turns.ErrCompleted
-	case len(d.next().queue) >= d.rules.cfg.MaxQueue:
+	case d.next().isFull(t.Outside, d.rules.cfg.MaxQueue):
 		return turns.RetryResult{}, turns.ErrQueueFull
 	}
 	steps, err := d.rules.log.Steps(context.Background(), c.TurnID)
@@ -74,8 +74,8 @@ func (d *decision) retry(c turns.Retry, forJob bool) (turns.RetryResult, error) 
 	if t, err = d.child.mayRetryChild(t, forJob); err != nil {
 		return turns.RetryResult{}, err
 	}
-	position := len(d.next().queue) + 1
-	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage, RequestedBy: requestedBy(c.By)})
+	rank, position := d.next().place(t.Outside, false)
+	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage, RequestedBy: requestedBy(c.By)})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
 			o.row = d.items.addUpdated(o, status)

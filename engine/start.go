@@ -147,26 +147,19 @@ func (d *decision) startNow(q request) (turns.StartResult, error) {
 func (q *request) result(d *decision) turns.StartResult {
 	return turns.StartResult{
 		TurnID: q.turnID, ThreadID: d.change.threadID,
-		Parent: q.Parent, AttentionPolicy: q.child.AttentionPolicy, Title: q.child.Title, Job: q.Job, Wake: q.wake,
+		Parent: q.Parent, AttentionPolicy: q.child.AttentionPolicy, Title: q.child.Title, Job: q.Job, Outside: q.child.Outside, Wake: q.wake,
 	}
 }
 
 func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
-	queue, first := d.next().queue, q.OnBusy == turns.BusyInterrupt || q.rejected != nil
 	bound := d.rules.cfg.MaxQueue
 	if q.OnBusy == turns.BusyInterrupt {
 		bound += limits.QueuedByInterrupt
 	}
-	if len(queue) >= bound {
+	if d.next().isFull(q.child.Outside, bound) {
 		return turns.StartResult{}, turns.ErrQueueFull
 	}
-	rank, position := d.next().lastRank(), len(queue)+1
-	if first {
-		position = 1
-		if len(queue) > 0 {
-			rank = queue[0].turn.Rank - 1
-		}
-	}
+	rank, position := d.next().place(q.child.Outside, q.OnBusy == turns.BusyInterrupt || q.rejected != nil)
 	event := &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
@@ -191,14 +184,6 @@ func requestedBy(by turns.By) string {
 		return ""
 	}
 	return string(by)
-}
-
-// lastRank is the rank of a turn at the end of the queue.
-func (s *state) lastRank() int64 {
-	if n := len(s.queue); n > 0 {
-		return s.queue[n-1].turn.Rank + 1
-	}
-	return 1
 }
 
 func (d *decision) startBySteer(msgs []items.UserMessage, by turns.By) (turns.StartResult, error) {

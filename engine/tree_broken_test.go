@@ -61,10 +61,37 @@ func (r eachEnd) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) 
 type noSiblings struct{ ledger.Reader }
 
 func (r noSiblings) Scan(rg ledger.Range, f func(ledger.Values) error) error {
-	if rg.Index == turns.Unsettled && len(rg.Prefix) == 1 && len(rg.Only) == 2 { // that of turns.UnendedOf
+	if rg.Index == turns.Unsettled && len(rg.Prefix) == 1 && len(rg.Only) > 1 { // that of turns.UnendedOf
 		return nil
 	}
 	return r.Reader.Scan(rg, f)
+}
+
+// An owner that takes outside work for its child turns when it looks.
+type waitsOutside struct{ engine.Rows }
+
+func (r waitsOutside) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.Rows.ReadToDecide(ctx, func(l ledger.Reader) error { return f(noOutside{l}) })
+}
+
+type noOutside struct{ ledger.Reader }
+
+func (r noOutside) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	rg.Only = slices.DeleteFunc(slices.Clone(rg.Only), func(o ledger.Only) bool { return o.Column == "outside" })
+	return r.Reader.Scan(rg, f)
+}
+
+// unchained is a build in which no turn has a chain.
+func unchained() *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			for _, row := range u.Rows {
+				if t, ok := row.(*turns.Turn); ok {
+					t.Chain = 0
+				}
+			}
+		})
+	}}
 }
 
 // A policy that only memory has: a restart has forgotten which turns were detached.
@@ -294,6 +321,10 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 		"ends wake their owner one by one":    {"siblings", func() *variant { return &variant{rows: func(r engine.Rows) engine.Rows { return eachEnd{r} }} }, []string{"P12"}},
 		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
 		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},
+		"a turn waits for outside work": {"outside", func() *variant {
+			return &variant{rows: func(r engine.Rows) engine.Rows { return waitsOutside{r} }}
+		}, []string{"O1"}},
+		"chains of outside work have no bound": {"circle", unchained, []string{"P11"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,9 +14,10 @@ import (
 
 // The properties of background work, P1 to P8, the bounds of wakes (P11), and those of
 // reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
-// continues is over), and of jobs (J1: one turn for a name; J2: what has completed is not run
-// again; J3: nobody is told the end of one, and none is detached; J4: it is interrupted with its parent turn
-// only), checked on
+// continues is over), those of jobs (J1: one turn for a name; J2: what has completed is not run
+// again; J3: nobody is told the end of one, and none is detached; J4: it is interrupted with its
+// parent turn only), and those of outside work (O1: nothing waits for it or ends it, O2: turns
+// of clients go before it), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
 // orders of two things) it checks what is left when both are over; the orders are what
 // random schedules are for.
@@ -57,6 +58,7 @@ type treeThread struct {
 	closed bool
 	held   bool        // a client has interrupted its last turn
 	last   *treeTurn   // active last
+	before *treeTurn   // active before that
 	wakes  []time.Time // since a client has asked for something
 	silent int         // wakes in a row that ended without a word
 	asked  int64       // when a client has asked for something last
@@ -207,13 +209,24 @@ func (l *treeLog) turn(e event, body any) {
 		if prev == nil {
 			t.since = e.Seq
 		}
+		if th.last != t {
+			th.before = th.last
+		}
 		if th.last = t; prev == nil && b.Origin == turns.OriginWake {
 			l.woken(e, t)
 		}
-		th.held = false
+		th.held = th.held && t.Outside
+		for _, q := range l.turns {
+			if t.Outside && prev != nil && was.State == turns.Queued && q.ThreadID == t.ThreadID && q.State == turns.Queued && !q.Outside {
+				l.breaks("O2", "starts before %s", q.TurnID)
+			}
+		}
 	case *turns.ProgressEvent:
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
+			if child != nil && child.Outside {
+				l.breaks("O1", "waits for %s", id)
+			}
 			if child == nil || !child.works(t.TurnID) {
 				l.breaks("P6", "waits for %s", id)
 			}
@@ -239,6 +252,9 @@ func (l *treeLog) turn(e event, body any) {
 		if t.over {
 			l.breaks("P1", "ends twice")
 		}
+		if t.Outside && b.By == turns.ByOwner {
+			l.breaks("O1", "is ended by its owner's turn")
+		}
 		if t.over = true; b.Review == nil {
 			l.accepted(t)
 		}
@@ -251,7 +267,7 @@ func (l *treeLog) turn(e event, body any) {
 		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			th.held = true
 		}
-		if t.Wake && b.State == turns.Completed && l.spoke(t) {
+		if t.Wake && l.spoke(t) { // also if it fails after that
 			th.silent = 0
 		}
 		if b.State == turns.Completed {
@@ -322,14 +338,19 @@ func (l *treeLog) begins(first bool, t *treeTurn) {
 		}
 		l.jobs[key] = t
 	}
-	if l.threads[t.Parent.ThreadID].closed || t.AttentionPolicy == turns.Blocking && (t.Job == "" || t.Continues == "") &&
+	if l.threads[t.Parent.ThreadID].closed && !(t.Outside && t.Continues != "") || t.AttentionPolicy == turns.Blocking && (t.Job == "" || t.Continues == "") &&
 		(parent.State != turns.Active || parent.Attempt != t.Parent.Attempt && t.Job == "" || parent.Progress == turns.Interrupting || !parent.RetryAt.IsZero()) {
 		l.breaks("P9", "it starts, and what it works for is over")
 	}
 	if parent != nil {
 		t.link = parent.link
-	} else if last := l.threads[t.Parent.ThreadID].last; last != nil && t.Parent.TurnID == "" {
-		t.link = last.link
+	} else if th := l.threads[t.Parent.ThreadID]; th.before != nil && t.Parent.TurnID == "" {
+		t.link = min(th.before.link, th.last.link) // its owner may have been asked before the last turn began
+	}
+	if t.Outside {
+		if t.link++; max(t.link, t.Chain) >= inbox.MaxChain {
+			l.breaks("P11", "a chain of %d, %d turns", t.Chain, t.link)
+		}
 	}
 }
 
@@ -341,7 +362,7 @@ func (l *treeLog) completed(t *treeTurn) {
 		patient = patient && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
 	}
 	for _, child := range l.turns {
-		waits := child.works(t.TurnID) && child.waitedFor() && (patient && t.IsChild() || child.AttentionPolicy == turns.Blocking && (patient || child.Job == ""))
+		waits := child.works(t.TurnID) && child.waitedFor() && !child.Outside && (patient && t.IsChild() || child.AttentionPolicy == turns.Blocking && (patient || child.Job == ""))
 		if waits && (child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			l.breaks("P6", "completes before its child %s, which is %s", child.TurnID, child.AttentionPolicy)
 		}
@@ -392,7 +413,7 @@ func (l *treeLog) stuck() {
 		}
 		free := true
 		for _, child := range l.turns {
-			if child.works(t.TurnID) && child.waitedFor() && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
+			if child.works(t.TurnID) && child.waitedFor() && !child.Outside && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
 				x := l.natives[inbox.EndID(child.TurnID, child.end)]
 				free = free && x != nil && x.id != "" && !x.fresh
 			}
@@ -450,7 +471,7 @@ func (l *treeLog) early(thread string) {
 		switch {
 		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
 			continue
-		case x.turn == nil || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
+		case x.turn == nil || x.turn.Outside || policy.WakeWhen == inbox.WhenEach || !l.atWork(x.turn.Parent.TurnID) || x.seq <= l.threads[thread].woken:
 			return // also if an answer may have it: that may have failed by now
 		case oldest.IsZero():
 			oldest = x.posted
@@ -465,7 +486,7 @@ func (l *treeLog) early(thread string) {
 // while.
 func (l *treeLog) atWork(turnID string) bool {
 	for _, child := range l.turns {
-		if turnID != "" && child.works(turnID) && child.Job == "" && child.waitedFor() && child.since+justNow < l.now.Seq &&
+		if turnID != "" && child.works(turnID) && child.Job == "" && !child.Outside && child.waitedFor() && child.since+justNow < l.now.Seq &&
 			(child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			return true
 		}
@@ -573,7 +594,7 @@ func (l *treeLog) names(ids []string, t *treeTurn) bool {
 // that names it or, of an end, in the list of child turns.
 func (l *treeLog) got(t *treeTurn, x *treeEntry) bool {
 	now := attemptKey(t.TurnID, t.Attempt)
-	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], "\n- child: the turn "+x.turn.TurnID+" ")
+	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], ": the turn "+x.turn.TurnID+" ")
 }
 
 func (l *treeLog) renew(ids []notify.ID) {

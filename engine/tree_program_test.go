@@ -61,6 +61,7 @@ type treeProfile struct {
 	children int      // of ten prompts, how many start a child turn
 	atOnce   int      // child turns of one prompt, at most
 	calls    int      // of ten of those, how many wait for it in a call
+	outside  int      // of ten prompts, how many start outside work
 	silent   int      // of ten prompts, how many end without a word
 	more     int      // of ten wakes, how many start another background child
 	reviews  int      // of ten turns, how many have a review policy
@@ -138,6 +139,14 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"start", "start", "start", "child", "background", "job", "job", "interrupt", "retry", "retry", "detach", "await", "steer", "close"},
 		clients: 3, moves: 7, lives: 4, crashes: 7, children: 2, atOnce: 1, calls: 3, jobs: 8, reviews: 1, slots: []int{1, 2, 8}, threads: [][]string{pair, deepTree},
 	},
+	"outside": { // threads that work for each other
+		kinds:   []string{"start", "start", "outside", "outside", "outside", "child", "background", "await", "watch", "interrupt", "retry", "report", "close", "pause thread", "resume thread"},
+		clients: 3, moves: 7, lives: 3, crashes: 5, children: 3, outside: 4, atOnce: 2, calls: 3, more: 1, reviews: 1, slots: []int{1, 8}, threads: [][]string{{"a", "a1", "b", "b1"}, deepTree},
+	},
+	"circle": { // agents that start work in each other whenever they have a prompt
+		kinds:   []string{"start", "outside"},
+		clients: 1, moves: 2, lives: 2, crashes: 3, outside: 10, slots: []int{8}, threads: [][]string{{"a", "a1", "b", "b1"}},
+	},
 	"long": {
 		kinds: []string{
 			"start", "child", "child", "child", "background", "background", "wait", "detach", "await", "await", "watch",
@@ -152,8 +161,8 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "ends", "awaits", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-		"siblings", "siblings", "jobs", "jobs",
-	}[seed%32]
+		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside",
+	}[seed%36]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

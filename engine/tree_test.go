@@ -65,6 +65,8 @@ func (c *census) add(w *forest) {
 	add("jobs that were found done", w.rework)
 	for _, e := range w.h.seen {
 		switch {
+		case e.Method == notify.TurnStarted && strings.Contains(string(e.raw), `"outside":true`):
+			add("outside work", 1)
 		case e.Method == notify.TurnStarted && e.Origin == string(turns.OriginWake):
 			add("wakes", 1)
 		case e.Method == notify.TurnReviewed && strings.Contains(string(e.raw), `"continued_by"`):
@@ -85,7 +87,7 @@ func (c *census) add(w *forest) {
 
 // some must have happened in many runs, or these prove nothing.
 var some = []string{
-	"lives that died at a commit", "ends in answers", "detached while the owner waits", "jobs that were found done", "wakes", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
+	"lives that died at a commit", "ends in answers", "detached while the owner waits", "jobs that were found done", "wakes", "outside work", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
 	notify.InboxTold, notify.InboxUntold, notify.InboxWithdrawn, notify.TurnDetached, notify.StreamRewind, notify.TurnQueued, notify.TurnFailed,
 	notify.TurnInterrupted, notify.HolonPaused, notify.ThreadPaused, notify.InboxStalled,
 	notify.TurnReviewed, notify.TurnReviewed + " and continued", notify.TurnReviewed + " by " + turns.ReviewTimeout, "verdicts of clients and agents",

@@ -200,6 +200,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 			w.await(l, ctx, turns.Await{OwnerThreadID: p.ThreadID, TimeoutSeconds: seconds(float64(r.IntN(3)))}, p.ThreadID, r.IntN(1000))
 		}
 	}
+	if w.f.outside > 0 && r.IntN(10) < w.f.outside {
+		w.startChild(l, ctx, turns.Start{ThreadID: oneOf(r, w.p.Threads), Parent: childOf(p.ThreadID), Background: true, Retry: retriesOf(r.IntN(100))}, p.ThreadID, 0)
+	}
 	if w.f.reviews > 0 && r.IntN(2) == 0 { // an owner that reviews its own child
 		w.verdict(l, ctx, p.ThreadID, r.IntN(1000), turns.ByOwner)
 	}
@@ -527,6 +530,9 @@ func (w *forest) do(l *life, m treeMove) {
 				w.job(l, l.ctx, &threads.Parent{ThreadID: t.ThreadID, TurnID: id}, fmt.Sprint("part/", pick%3), "", float64(1+pick%4))
 			})
 		}
+	case "outside": // it is refused in the thread itself, and above it
+		child.ThreadID, child.Parent, child.Background = w.p.Threads[pick%len(w.p.Threads)], childOf(th), true
+		w.startChild(l, l.ctx, child, "", pick)
 	case "named":
 		child.Parent = &threads.Parent{ThreadID: owner, TurnID: w.pick(pick)}
 		w.startChild(l, l.ctx, child, "", pick)

@@ -30,7 +30,7 @@ func (h *harness) toSchema16() {
 	for _, column := range []string{
 		"turns DROP COLUMN running_since", "turns DROP COLUMN uncounted", "turns DROP COLUMN silent_restarts", "turns DROP COLUMN resumable",
 		"turns DROP COLUMN suspended_seq", "turns DROP COLUMN restart_seq", "idempotency DROP COLUMN requester", "idempotency DROP COLUMN number",
-		"turns DROP COLUMN format", "turns DROP COLUMN job", "turns DROP COLUMN job_digest", "threads DROP COLUMN job", "cursors DROP COLUMN requester", "subscriptions DROP COLUMN requester", "inboxes DROP COLUMN stalled_at", "inboxes DROP COLUMN woken_seq",
+		"turns DROP COLUMN format", "turns DROP COLUMN job", "turns DROP COLUMN job_digest", "threads DROP COLUMN job", "cursors DROP COLUMN requester", "subscriptions DROP COLUMN requester", "inboxes DROP COLUMN stalled_at", "inboxes DROP COLUMN woken_seq", "turns DROP COLUMN outside",
 	} {
 		steps = append(steps, "ALTER TABLE "+column)
 	}

@@ -332,7 +332,7 @@ func (w *world) speak(e *engine.Engine, thread string) {
 // expected are the errors that a client may get in a state that does not allow its command.
 var expected = []error{
 	threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, turns.ErrBusy, turns.ErrNotFound, turns.ErrNotActive,
-	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrReviewed, turns.ErrNotInReview, turns.ErrContinued, turns.ErrQueueFull, ledger.ErrStorageFull, turns.ErrDraining, turns.ErrOverloaded, items.ErrNotFound, items.ErrAlreadyResolved,
+	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrReviewed, turns.ErrNotInReview, turns.ErrContinued, turns.ErrChain, turns.ErrQueueFull, ledger.ErrStorageFull, turns.ErrDraining, turns.ErrOverloaded, items.ErrNotFound, items.ErrAlreadyResolved,
 }
 
 func (w *world) ok(what string, err error) bool {

@@ -30,7 +30,11 @@ func childrenMessage(fence string, list []Earlier, more, most int) (msg items.Us
 	whole = make([]bool, len(list))
 	for i := range list {
 		r := &list[i]
-		line := endLine("child", &r.Result)
+		label := "child"
+		if r.Outside {
+			label = "work in a thread that is not below"
+		}
+		line := endLine(label, &r.Result)
 		if len(lines)+len(line) > most {
 			left += len(list) - i
 			break

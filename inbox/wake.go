@@ -96,7 +96,7 @@ func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved f
 }
 
 // endOf reads which child turn's end an entry shows, and the turn for which that has worked;
-// "" = it shows none, or the child turn has worked for no turn.
+// "" = it shows none, or the child turn has worked for no turn, or was outside work.
 func endOf(r ledger.Reader, e *Entry) (turnID, parent string, err error) {
 	if e.Source != SourceTurns {
 		return "", "", nil
@@ -114,7 +114,7 @@ func endOf(r ledger.Reader, e *Entry) (turnID, parent string, err error) {
 		return turnID, "", err
 	}
 	t, err := turns.Read(v)
-	if err == nil && t.Parent != nil {
+	if err == nil && t.Parent != nil && !t.Outside {
 		parent = t.Parent.TurnID
 	}
 	return turnID, parent, err
@@ -158,7 +158,9 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			asked(s, h)
 		}
 	case *turns.StartedEvent:
-		hold(s, h, false)
+		if !b.Outside { // the thread is held by its own people
+			hold(s, h, false)
+		}
 		switch {
 		case b.Origin == turns.OriginWake:
 			if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && h.Attempt == 1 {

@@ -79,6 +79,7 @@ const (
 	OriginClient = "client"
 	OriginSteer  = "steer"
 	OriginWake   = "wake"
+	OriginAgent  = "agent"  // what an agent asks of a thread that is not its own, quoted
 	OriginReview = "review" // the note of the review that rejected the turn before
 	OriginResume = "resume" // the answers with which a turn goes on after a restart of the server
 )
@@ -96,6 +97,15 @@ func (m UserMessage) Text() string {
 		s += p.Text
 	}
 	return s
+}
+
+// Quoted returns a message of OriginAgent without the words around what was asked; any other
+// message as it is.
+func (m UserMessage) Quoted() UserMessage {
+	if n := len(m.Content); m.Origin == OriginAgent && n > 2 {
+		m.Content = m.Content[1 : n-1]
+	}
+	return m
 }
 
 // OutputText is the one part of an agent's message.

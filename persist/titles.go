@@ -52,7 +52,7 @@ func (x *titles) firstPrompt(threadID string) (prompt string, err error) {
 			if err != nil {
 				return err
 			}
-			if m, ok := c.(items.UserMessage); ok && m.Origin != items.OriginWake && m.Origin != items.OriginResume {
+			if m, ok := c.(items.UserMessage); ok && m.Origin != items.OriginWake && m.Origin != items.OriginResume && m.Origin != items.OriginAgent {
 				prompt = sanitize.Line(m.Text(), turns.MaxSummaryTitle)
 				return ledger.ErrEnough
 			}

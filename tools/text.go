@@ -51,6 +51,9 @@ func resultLine(r *turns.Result) string {
 	if r.ThreadID != "" {
 		s += " in thread " + r.ThreadID
 	}
+	if r.Outside {
+		s += " (not below yours)"
+	}
 	word := stateWords[r.State]
 	if word == "" {
 		word = "is " + string(r.State)
@@ -162,9 +165,20 @@ func jobsAmong(results []turns.Result) (ids []string) {
 // whatFollows says what to do about turns that go on.
 func whatFollows(results []turns.Result) string {
 	running, inReview := unended(results)
+	var outside []string // which nothing waits for
+	running = slices.DeleteFunc(running, func(id string) bool {
+		is := slices.ContainsFunc(results, func(r turns.Result) bool { return r.TurnID == id && r.Outside })
+		if is {
+			outside = append(outside, id)
+		}
+		return is
+	})
 	text := ""
+	if len(outside) > 0 {
+		text = fmt.Sprintf("Still running in threads that are not below yours: %s. Do not wait for them: their ends arrive in your inbox.\n", list(outside))
+	}
 	if len(inReview) > 0 {
-		text = fmt.Sprintf("Waiting for a review: %s. Call work_review with your verdict, or leave it to others and do not wait: the end arrives in your inbox.\n", list(inReview))
+		text += fmt.Sprintf("Waiting for a review: %s. Call work_review with your verdict, or leave it to others and do not wait: the end arrives in your inbox.\n", list(inReview))
 	}
 	if len(running) > 0 {
 		text += fmt.Sprintf("Still running: %s. Call work_await again for their results, or go on with other work.\n", list(running))

@@ -23,7 +23,7 @@ func (s *Server) addWork() {
 	add(s, tool{
 		name: "work_start",
 		description: "Start work in a child thread: another agent gets the prompt, and you get turn_id and thread_id at once (or the result, with wait_seconds). " +
-			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have. " +
+			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have; or, with background, work in another thread, if you may. " +
 			"With tasks: several at once.",
 		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}, "tasks": {least: 0, most: maxTasks}},
 	}, s.workStart)
@@ -39,7 +39,7 @@ func (s *Server) addWork() {
 	}, s.workAwait)
 	add(s, tool{
 		name:        "work_list",
-		description: "List the turns of your child threads, newest first, with state, title and last lines. With turn_ids: their last messages in full.",
+		description: "List the turns you have started in child threads and other threads, newest first, with state, title and last lines. With turn_ids: their last messages in full.",
 		reads:       true,
 	}, s.workList)
 	add(s, tool{
@@ -48,7 +48,7 @@ func (s *Server) addWork() {
 	}, s.workSend)
 	add(s, tool{
 		name:        "work_stop",
-		description: "Stop a child turn that is queued or running.",
+		description: "Stop a turn you have started, in a child thread or another one, that is queued or running.",
 		repeats:     true,
 	}, s.workStop)
 	add(s, tool{
@@ -69,7 +69,7 @@ type workStartIn struct {
 	Tasks       []task  `json:"tasks,omitempty" jsonschema:"instead of prompt: 2 to 16 tasks that run at the same time, each in a child thread of its own"`
 	Title       string  `json:"title,omitempty" jsonschema:"a few words, shown to people"`
 	Agent       string  `json:"agent,omitempty" jsonschema:"which agent does it; by default one like you"`
-	ThreadID    string  `json:"thread_id,omitempty" jsonschema:"a child thread you have, for a further turn of it"`
+	ThreadID    string  `json:"thread_id,omitempty" jsonschema:"a child thread you have, for a further turn of it; or another thread, with background: nothing waits for that work, and its end arrives in your inbox"`
 	Cwd         string  `json:"cwd,omitempty" jsonschema:"absolute directory, yours or below"`
 	Background  bool    `json:"background,omitempty" jsonschema:"do not wait for it before your turn ends"`
 	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"wait this long for the result; if it has not come by then, the work goes on in the background"`
@@ -185,8 +185,14 @@ func started(t *turns.StartResult, data []byte) answer {
 	case t.AttentionPolicy == turns.Blocking:
 		return saying(text+fmt.Sprintf(" Go on with other work, then call work_await with turn_ids [%q]. Your turn does not end before it has ended.\n", t.TurnID), data)
 	}
+	if t.Outside {
+		text += " It is work in a thread that is not below yours: no turn waits for it, and neither does work_await."
+	}
 	if t.Wake == "none" {
 		return saying(text+" Its end will be in your inbox, and does not wake you: call inbox_read or work_await.\n", data)
+	}
+	if t.Outside {
+		return saying(text+" You will be told when it has ended, after your turn.\n", data)
 	}
 	return saying(text+" You will be told when it has ended, after your turn together with what else you have in the background. To have its result in this turn, call work_await.\n", data)
 }
@@ -258,7 +264,7 @@ func (s *Server) workSend(ctx context.Context, r *request, in workSendIn) (answe
 
 // workStopIn are the params of work_stop.
 type workStopIn struct {
-	TurnID string `json:"turn_id" jsonschema:"a turn of a child thread"`
+	TurnID string `json:"turn_id" jsonschema:"a turn you have started"`
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -81,7 +81,7 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 // requested. Every new member of the row must be added to one of the two.
 func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
 	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq",
-		"AttentionPolicy", "Title", "RootThreadID", "Job", "JobDigest", "Continues", "Continuations", "RequestedBy", "Uncounted"}
+		"AttentionPolicy", "Title", "Outside", "RootThreadID", "Job", "JobDigest", "Continues", "Continuations", "RequestedBy", "Uncounted"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {

@@ -121,11 +121,13 @@ var (
 
 	unsettled = []ledger.Only{{Column: "unsettled", Values: []any{int64(1)}}}
 	noJob     = ledger.Only{Column: "job", Values: []any{nil}}
+	ownWork   = ledger.Only{Column: "outside", Values: []any{int64(0)}}
 )
 
 // ParentsOfUnended lists the turns of a thread for which child turns work that have not ended:
 // those whose end has not arrived in its inbox, except those in review, about which nobody can
-// tell when there is a verdict, and except jobs, of whose ends the agent is not told.
+// tell when there is a verdict, except outside work, which nothing waits for, and except jobs, of
+// whose ends the agent is not told.
 func ParentsOfUnended(r ledger.Reader, ownerID string) (parents map[string]bool, err error) {
 	list, err := UnendedOf(r, ownerID)
 	for _, t := range list {
@@ -141,7 +143,7 @@ func ParentsOfUnended(r ledger.Reader, ownerID string) (parents map[string]bool,
 
 // UnendedOf lists those child turns, in the order of their parent turns.
 func UnendedOf(r ledger.Reader, ownerID string) (list []*Turn, err error) {
-	err = r.Scan(ledger.Range{Index: Unsettled, Prefix: []any{ownerID}, Only: []ledger.Only{notInReview, noJob}}, func(v ledger.Values) error {
+	err = r.Scan(ledger.Range{Index: Unsettled, Prefix: []any{ownerID}, Only: []ledger.Only{notInReview, noJob, ownWork}}, func(v ledger.Values) error {
 		t, err := Read(v)
 		if err == nil && t.Parent != nil {
 			list = append(list, t)
@@ -158,7 +160,8 @@ type Result struct {
 	TurnID        string       `json:"turn_id"`
 	ThreadID      string       `json:"thread_id,omitzero"`
 	Title         string       `json:"title,omitzero"`
-	Job           string       `json:"job,omitzero"` // its name, of a job
+	Job           string       `json:"job,omitzero"`     // its name, of a job
+	Outside       bool         `json:"outside,omitzero"` // it is outside work
 	State         State        `json:"state"`
 	Attempt       int          `json:"attempt,omitzero"`
 	StopReason    string       `json:"stop_reason,omitzero"` // why the agent stopped, of a turn that has ended
@@ -198,7 +201,7 @@ func (r *Result) EndOf() string {
 // ResultOf makes the result of a turn. said is the agent's last message.
 func ResultOf(t *Turn, said items.Said, now notify.Time) Result {
 	r := Result{
-		TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, Job: t.Job, State: t.State, Attempt: t.Attempt, Error: t.Error, Usage: t.Usage,
+		TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, Job: t.Job, Outside: t.Outside, State: t.State, Attempt: t.Attempt, Error: t.Error, Usage: t.Usage,
 		StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Text: said.Text, TextTruncated: said.Truncated, Format: said.Format,
 	}
 	switch {

@@ -24,19 +24,20 @@ func (e *TooManyError) Error() string { return e.Text }
 // MayWork is the condition under which a child turn starts, or is tried again by a
 // request: its owner is open, fewer child turns than the bounds allow have not ended
 // and, if it is blocking, the turn that it works for is active in that attempt; for a job in
-// any attempt.
+// any attempt. Outside work that exists goes on without its owner (Alone).
 type MayWork struct {
 	Parent threads.Parent
 	Policy AttentionPolicy
 	Root   string
 	Job    bool
+	Alone  bool
 }
 
 // WorksAgain is the condition under which a child turn that has ended works again, or another
 // one continues it. A job does so whatever has become of its parent turn, unless the program of
 // that turn asks for it.
 func (t *Turn) WorksAgain() *MayWork {
-	f := &MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID, Job: t.Job != ""}
+	f := &MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID, Job: t.Job != "", Alone: t.Outside}
 	if f.Job {
 		f.Policy = Notify
 	}
@@ -65,6 +66,8 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case !owner.Open() && f.Alone:
+		return nil, nil
 	case !owner.Open():
 		return threads.ErrClosed, nil
 	}
@@ -134,7 +137,7 @@ func readTurn(r ledger.Reader, turnID string) (*Turn, error) {
 }
 
 // Settled is the condition under which a turn completes: the inbox of its thread has
-// the ends of all child turns that it waits for.
+// the ends of all child turns that it waits for. It waits for no outside work.
 type Settled struct {
 	ThreadID, TurnID string
 	// All: it waits for those that only notify too, because it is a child turn itself.
@@ -156,7 +159,7 @@ func (f *Settled) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 // Unsettled lists the child turns that the turn still waits for, at most limit.
 func (f *Settled) Unsettled(r ledger.Reader, limit int) (list []*Turn, err error) {
 	rg := ledger.Range{Index: Unsettled, Prefix: []any{f.ThreadID, f.TurnID}}
-	rg.Only = []ledger.Only{notInReview}
+	rg.Only = []ledger.Only{notInReview, ownWork}
 	if !f.All {
 		rg.Only = append(rg.Only, ledger.Only{Column: "attention_policy", Values: []any{string(Blocking)}})
 	}
@@ -239,9 +242,9 @@ const (
 
 // FateOf returns the fate of an unended child turn. It is a rule about committed
 // rows, so that it can be applied again at any time; parent is nil if the child turn
-// works for none.
+// works for none. Outside work has none.
 func FateOf(child, parent *Turn) Fate {
-	if parent == nil || child.State.Ended() {
+	if parent == nil || child.Outside || child.State.Ended() {
 		return FateNone
 	}
 	blocking := child.AttentionPolicy == Blocking

@@ -125,6 +125,7 @@ type StartResult struct {
 	Title           string          `json:"title,omitzero"`
 	Job             string          `json:"job,omitzero"`
 	Found           bool            `json:"found,omitzero"` // the job existed; Results has it
+	Outside         bool            `json:"outside,omitzero"`
 	Wake            string          `json:"wake,omitzero"`
 	Results         []Result        `json:"results,omitzero"`
 	Detached        *Detached       `json:"detached,omitzero"`

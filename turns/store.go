@@ -140,6 +140,7 @@ var (
 	ErrAgentNotFound  = errors.New("no such agent")
 	ErrRuntimePaused  = errors.New("the runtime is paused")
 	ErrOverloaded     = errors.New("too many commands wait for the thread")
+	ErrChain          = errors.New("turns that caused each other are bounded, and this would be one too many: a turn of a client begins anew")
 	ErrAwaitsFull     = errors.New("too many requests wait for turns")
 	ErrAwaitShareFull = fmt.Errorf("%d requests of this token wait for turns, and no more may", MaxAwaitingEach)
 	ErrPromptOver     = errors.New("the prompt has ended")

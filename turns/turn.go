@@ -105,7 +105,8 @@ type Turn struct {
 	Parent             *threads.Parent `json:"parent,omitzero"`
 	AttentionPolicy    AttentionPolicy `json:"attention_policy,omitzero"` // of a child turn
 	Title              string          `json:"title,omitzero"`
-	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its thread begins
+	Outside            bool            `json:"outside,omitzero"`        // it is outside work: a child turn in a thread that is no child thread of its owner
+	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its owner begins
 	Job                string          `json:"job,omitzero"`            // of a child turn that is a job: its name in the parent turn
 	JobDigest          string          `json:"-"`                       // of a job: see Child
 	WaitsFor           []string        `json:"waits_for,omitzero"`      // the child turns whose ends it waits for, and no prompt runs
@@ -165,10 +166,13 @@ type QueuedEvent struct {
 }
 
 // Child is what turn/queued and turn/started of a child turn say of it, besides its
-// parent. Other turns have none of it.
+// parent. Other turns have none of it. Outside says that it is outside work: its thread is no
+// child thread of its owner, so no turn waits for it, and nothing that happens to the turn
+// that it works for touches it.
 type Child struct {
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
+	Outside         bool            `json:"outside,omitzero"`
 	RootThreadID    string          `json:"root_thread_id,omitzero"`
 	// Of a job: its name in the parent turn, and what it was asked for (see JobDigest).
 	Job       string `json:"job,omitzero"`
@@ -404,11 +408,14 @@ func Used(prev *Turn, body any) *items.Usage {
 // Child returns what makes the turn a child turn, besides its parent; the zero Child
 // if it is none.
 func (t *Turn) Child() Child {
-	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID, Job: t.Job, JobDigest: t.JobDigest}
+	return Child{
+		AttentionPolicy: t.AttentionPolicy, Title: t.Title, Outside: t.Outside, RootThreadID: t.RootThreadID, Job: t.Job, JobDigest: t.JobDigest,
+	}
 }
 
 func (t *Turn) asChild(c Child) {
-	t.AttentionPolicy, t.Title, t.RootThreadID, t.Job, t.JobDigest = c.AttentionPolicy, c.Title, c.RootThreadID, c.Job, c.JobDigest
+	t.AttentionPolicy, t.Title, t.Outside, t.RootThreadID = c.AttentionPolicy, c.Title, c.Outside, c.RootThreadID
+	t.Job, t.JobDigest = c.Job, c.JobDigest
 }
 
 // rewind clears what the superseded attempt has set. A turn that had ended is

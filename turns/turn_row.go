@@ -23,7 +23,7 @@ var Table = ledger.NewTable(ledger.Table{
 		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for",
 		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
 		"continues", "continuations", "continued_by", "requested_by",
-		"running_since", "uncounted", "silent_restarts", "resumable", "suspended_seq", "restart_seq", "format", "job", "job_digest"},
+		"running_since", "uncounted", "silent_restarts", "resumable", "suspended_seq", "restart_seq", "format", "outside", "job", "job_digest"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
@@ -118,7 +118,7 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		review.ReviewedAt.Milli(), notify.Settle(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
 		t.RequestedBy,
 		t.RunningSince.Milli(), int64(t.Uncounted), int64(t.SilentRestarts), ledger.Flag(t.Resumable), notify.Settle(t.SuspendedSeq, first), restartSeq,
-		string(t.Format), job, t.JobDigest,
+		string(t.Format), ledger.Flag(t.Outside), job, t.JobDigest,
 	}, nil
 }
 
@@ -138,7 +138,7 @@ func Read(v ledger.Values) (*Turn, error) {
 		Prompts: int(v.Int(38)), PromptSeq: v.Int(39), Continues: v.Text(49), Continuations: int(v.Int(50)), ContinuedBy: v.Text(51),
 		RequestedBy: v.Text(52), RunningSince: notify.TimeFromMilli(v.Int(53)), Uncounted: int(v.Int(54)),
 		SilentRestarts: int(v.Int(55)), Resumable: v.Int(56) != 0, SuspendedSeq: v.Int(57), RestartSeq: v.Int(58),
-		Format: items.Format(v.Text(59)), Job: v.Text(60), JobDigest: v.Text(61),
+		Format: items.Format(v.Text(59)), Outside: v.Int(60) != 0, Job: v.Text(61), JobDigest: v.Text(62),
 	}
 	if policy := ReviewPolicy(v.Text(41)); policy != "" {
 		t.Review = &Review{

@@ -118,7 +118,7 @@ func interrupted() turns.Outcome {
 func textOf(input []items.UserMessage) string {
 	s := ""
 	for _, m := range input {
-		for _, p := range m.Content {
+		for _, p := range m.Quoted().Content {
 			if s != "" {
 				s += "\n"
 			}

@@ -386,6 +386,7 @@ export type InitializeResult = {
     turn_id?: string;
     attempt?: number;
     child_agents: string[];
+    work_in?: string[];
   };
   token?: {
     name: string;
@@ -962,6 +963,7 @@ export type ThreadReadResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     job?: string;
     waits_for?: string[];
@@ -1052,7 +1054,7 @@ export type ThreadReadResult = {
   latest_seq: number;
 };
 
-/** Starts a turn, or queues it behind the active one; on_busy can choose something else. With parent it is a child turn, whose end enters the inbox of its owner. */
+/** Starts a turn, or queues it behind the active one; on_busy can choose something else. With parent it is a child turn, whose end enters the inbox of its owner; with background also in a thread that is not below it. */
 export interface TurnStartParams {
   thread_id?: string | null;
   job?: string | null;
@@ -1112,12 +1114,14 @@ export type TurnStartResult = {
   title?: string;
   job?: string;
   found?: boolean;
+  outside?: boolean;
   wake?: string;
   results?: {
     turn_id: string;
     thread_id?: string;
     title?: string;
     job?: string;
+    outside?: boolean;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1291,6 +1295,7 @@ export type TurnAwaitResult = {
     thread_id?: string;
     title?: string;
     job?: string;
+    outside?: boolean;
     state: Open<"queued" | "active" | "completed" | "interrupted" | "failed">;
     attempt?: number;
     stop_reason?: string;
@@ -1386,6 +1391,7 @@ export type TurnReadResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     job?: string;
     waits_for?: string[];
@@ -1550,6 +1556,7 @@ export type TurnListResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     job?: string;
     waits_for?: string[];
@@ -1747,6 +1754,7 @@ export type TurnClaimResult = {
     };
     attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
     title?: string;
+    outside?: boolean;
     root_thread_id?: string;
     job?: string;
     waits_for?: string[];
@@ -3867,6 +3875,7 @@ export interface TurnQueuedEvent {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  outside?: boolean;
   root_thread_id?: string;
   job?: string;
   job_digest?: string;
@@ -3914,6 +3923,7 @@ export interface TurnStartedEvent {
   };
   attention_policy?: Open<"blocking_until_terminal" | "notify_on_terminal">;
   title?: string;
+  outside?: boolean;
   root_thread_id?: string;
   job?: string;
   job_digest?: string;

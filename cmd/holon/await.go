@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -178,7 +179,7 @@ func (o awaitOptions) what() string {
 
 // exitCode is exitOK if the turns to wait for have ended, and all that ended completed.
 func (o awaitOptions) exitCode(answer turns.AwaitResult) int {
-	ended, left, code := 0, 0, exitOK
+	ended, left, looked, code := 0, 0, 0, exitOK
 	for i := range answer.Results {
 		switch r := &answer.Results[i]; {
 		case r.Review != nil && (r.Review.State == turns.Rejected || r.Review.State == turns.Blocked):
@@ -190,11 +191,13 @@ func (o awaitOptions) exitCode(answer turns.AwaitResult) int {
 			}
 		case r.Accepted(), r.State == turns.NotFound, r.State == turns.InvalidScope:
 			return exitFailed
+		case r.Outside && o.owner != "":
+			looked++
 		default:
 			left++
 		}
 	}
-	if left > 0 && (ended == 0 || o.all) {
+	if left+looked > 0 && ended == 0 || left > 0 && o.all {
 		return exitFailed
 	}
 	return code
@@ -237,6 +240,9 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 		c.note("A person's turn is queued behind yours: end your turn. The work goes on.")
 	case turns.CutSteered:
 		c.note("Somebody has sent a message to your turn: end it, if you do not see the message. The work goes on.")
+	}
+	if i := slices.IndexFunc(answer.Results, func(r turns.Result) bool { return r.Outside && !r.Accepted() }); i >= 0 && o.owner != "" {
+		c.note("Work in a thread that is not below %s is not waited for here. To wait for it: holon await %s", shownID(c.console, o.owner), shownID(c.console, answer.Results[i].TurnID))
 	}
 	if answer.TimedOut {
 		c.note("Waited %s; the work goes on.", o.timeout)

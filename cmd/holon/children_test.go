@@ -85,8 +85,8 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 	if answer["thread_id"] != "own" || answer["attention_policy"] != "notify_on_terminal" {
 		t.Errorf("%v", answer)
 	}
-	if r := s.holon("run", "--background", "--parent=own", "--thread=main", "hello"); r.code != exitFailed || !strings.Contains(r.err, "conflict") {
-		t.Errorf("a thread that is no child thread: exit %d, %s", r.code, r.err)
+	if r := s.holon("run", "--background", "--parent=own", "--thread=main", "hello"); r.code != exitFailed || !strings.Contains(r.err, "main is above it") {
+		t.Errorf("a thread above: exit %d, %s", r.code, r.err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -50,6 +51,7 @@ func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded,
 	}
 	wg.Wait()
 	findings = append(findings, servedAgents(ctx, loaded, c)...)
+	findings = append(findings, missingThreads(ctx, loaded, c)...)
 	name := "agent " + loaded.DefaultAgent
 	if none, ok := errors.AsType[*config.Error](loaded.CheckDefaultAgent()); ok && !slices.ContainsFunc(findings, func(f sqlite.Finding) bool { return f.Name == name }) {
 		findings = append(findings, sqlite.Finding{Name: name, Level: sqlite.Error, Text: none.Text})
@@ -91,6 +93,29 @@ func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) 
 	}
 	if text := usedMemory(result.Agents); text != "" {
 		findings = append(findings, sqlite.Finding{Name: "memory", Level: sqlite.OK, Text: text})
+	}
+	return findings
+}
+
+// missingThreads asks the running server for the threads in which agents may start work. c may be
+// nil: there is no server.
+func missingThreads(ctx context.Context, loaded *config.Loaded, c *client.Client) (findings []sqlite.Finding) {
+	if c == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, servedTimeout)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(loaded.Agents)) {
+		var missing []string
+		for _, id := range loaded.Agents[name].WorkIn {
+			if id != config.EveryThread && client.IsKind(c.Call(ctx, "thread/read", map[string]any{"thread_id": id}, nil), string(api.KindThreadNotFound)) {
+				missing = append(missing, id)
+			}
+		}
+		if len(missing) > 0 {
+			findings = append(findings, sqlite.Finding{Name: "agent " + name, Level: sqlite.Warning, Text: fmt.Sprintf(
+				"work_in names what is no thread of the running server: %s. It takes ids: holon threads -o json lists them", strings.Join(missing, ", "))})
+		}
 	}
 	return findings
 }

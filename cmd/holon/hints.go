@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // doctorHint is for an agent that could not be started.
@@ -56,6 +57,8 @@ func (g *globals) hint(err error) string {
 	switch refused.Kind {
 	case "conflict":
 		return hintOfConflict(refused.Reason)
+	case "invalid_params":
+		return hintOfNotOwn(refused)
 	case "thread_busy":
 		return "A turn of the thread is active. Wait for its end, or end it with: holon interrupt THREAD"
 	case client.KindUnauthorized:
@@ -130,9 +133,24 @@ func wholeIDs(output string) string {
 	return " With -o " + output + " a name is a whole id."
 }
 
+// hintOfNotOwn says what a turn for another thread needs that cannot run where it was wanted.
+func hintOfNotOwn(refused *client.Error) string {
+	switch {
+	case refused.Reason != turns.ReasonNotOwn:
+		return ""
+	case strings.Contains(refused.Message, "inbox/send"):
+		return "A message can go there: holon inbox send THREAD \"…\""
+	case strings.Contains(refused.Message, "background"):
+		return "With --background the turn runs in that thread, and nothing waits for it. Without --thread it gets a child thread."
+	}
+	return ""
+}
+
 // hintOfConflict is the hint for a state that does not allow a request.
 func hintOfConflict(reason string) string {
 	switch reason {
+	case "chain":
+		return "A turn of a person begins anew: holon run --thread THREAD \"…\""
 	case "reviewed", "continued":
 		return "holon review TURN shows the verdict, and which turn continues it."
 	case "not_in_review":

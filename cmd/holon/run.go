@@ -66,7 +66,8 @@ resumed without a gap.
 With --parent the turn works for another thread, its owner, in a child thread of
 that one: the owner's active turn waits for its end. With --background nothing
 waits for it: this command prints the turn's id and ends, and the end of the turn
-goes into the owner's inbox.
+goes into the owner's inbox. --thread may then name any thread that exists, also
+one that is not below the owner.
 
   holon run "hello"
   holon run --thread latest "and now the tests"
@@ -142,7 +143,7 @@ goes into the owner's inbox.
 	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
 	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
 	flags.StringVar(&options.review, "review", "", "which results wait for a review: none, on_success, on_failure or always (default: as the agent is configured)")
-	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
+	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one or, with --background, in any other")
 	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
 	flags.BoolVar(&options.full, "full", false, "show all lines of long outputs, not the first 20")
 	flags.BoolVarP(&options.detach, "detach", "d", false, "start the turn and leave it: holon attach shows it")
@@ -180,7 +181,8 @@ type startedTurn struct {
 	State    turns.State     `json:"state"`
 	Position int             `json:"position"`
 	Parent   *threads.Parent `json:"parent"`
-	Wake     inbox.Wake      `json:"wake"` // of the parent's inbox
+	Outside  bool            `json:"outside"` // its thread is not below the parent
+	Wake     inbox.Wake      `json:"wake"`    // of the parent's inbox
 	after    int64
 	where    string // where the agent of a new thread works, if nobody has given a directory; "" = not known
 	cwd      string // the directory of a new thread, as this command has given it; "" = it has not
@@ -212,11 +214,17 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		Seq      int64  `json:"seq"`
 	}
 	err = o.where.startIn(thread, func(params map[string]any) error { return callRetrying(ctx, c, "thread/start", params, &started) })
-	if outside(err) && o.thread != "" && o.parent+o.agent+o.cwd == "" {
-		// A token that is limited to threads cannot start another one, but continues in its own.
+	switch is := client.IsKind; {
+	case err == nil, o.thread == "", o.agent+o.cwd != "":
+	case o.parent == "" && outside(err), o.parent != "" && is(err, "conflict"):
+		// A token that is limited to threads cannot start another one, but continues in its own. And
+		// with --background the turn may run in a thread that is not below its owner.
 		var read api.ThreadReadResult
 		err = c.Call(ctx, "thread/read", map[string]any{"thread_id": o.thread}, &read)
 		started.ThreadID, started.Seq = o.thread, read.LatestSeq
+	case o.background && is(err, client.KindForbidden):
+		// An agent cannot read such a thread, but may start work there, if its configuration says so.
+		started.ThreadID, err = o.thread, nil
 	}
 	if err != nil {
 		return s, err

@@ -49,9 +49,15 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		owner := nameByID(find, o.parent)
 		g.note("See it with:      holon attach %s --after %d", name, s.after)
 		g.note("Wait for it with: holon await %s", turn)
-		if s.Wake == inbox.WakeNone {
+		if s.Outside {
+			g.note("Its thread is not below %s: it reads the prompt as words of %s, and turns of people go before it.", owner, owner)
+		}
+		switch {
+		case s.Wake == inbox.WakeNone:
 			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)
-		} else {
+		case s.Outside:
+			g.note("Its end goes into the inbox of %s, whose agent is told when it has no other turn.", owner)
+		default:
 			g.note("Its end goes into the inbox of %s, whose agent is told when it has no other turn and the other background work of the same turn has ended too.", owner)
 		}
 		return nil

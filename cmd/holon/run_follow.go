@@ -91,7 +91,10 @@ func (r *turnRun) follow() error {
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
 	r.children = startChildFeed(r.ctx, r.client, &r.after, func(threadID, turnID string) bool {
-		return turnID == r.turnID || r.turnID == "" && threadID == r.threadID
+		if r.turnID == "" {
+			return threadID == r.threadID
+		}
+		return turnID == r.turnID
 	})
 	defer r.children.end()
 	ticks := r.con.ticks()

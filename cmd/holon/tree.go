@@ -16,6 +16,7 @@ func newTreeCommand(g *globals) *cobra.Command {
 		Short: "Show threads with their child threads, and what each is doing",
 		Long: `Shows the thread with all child threads below it: what the turn of each is doing,
 or how the last one ended, for how long, and the questions that wait for a person.
+Work that a thread has started in one that is not below it is shown until it ends.
 Without THREAD it shows every thread that has child threads or runs something.
 Closed threads are left out.
 
@@ -58,7 +59,7 @@ With --watch the tree is redrawn when it changes, until Ctrl-C.
 				c.note("No thread has child threads, and none runs a turn.")
 				return nil
 			}
-			if _, err = io.WriteString(c.out, picture.text()); err == nil && root != "" && len(f.threads[root].Children) == 0 && f.threads[root].State != threads.Closed {
+			if _, err = io.WriteString(c.out, picture.text()); err == nil && root != "" && len(f.threads[root].Children)+len(f.threads[root].Outside) == 0 && f.threads[root].State != threads.Closed {
 				c.note("It has no child threads. This starts one: holon run --parent %s \"…\"", nameByID(c.finder(), root))
 			}
 			return err

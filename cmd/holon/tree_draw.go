@@ -80,7 +80,7 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 	row.sign, row.state = treeState(t, d.now)
 	d.rows = append(d.rows, row)
 	down := below + d.left.gap
-	if len(t.Children) > 0 {
+	if len(t.Children)+len(t.Outside) > 0 {
 		down = below + d.left.down
 	}
 	for _, q := range t.Questions {
@@ -89,6 +89,19 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 			treeRow{branch: down, aside: d.howToAnswer(q, down)})
 	}
 	children, done := foldJobs(t.Children)
+	for i, work := range t.Outside {
+		left := d.left.fork
+		if i == len(t.Outside)-1 && len(t.Children) == 0 {
+			left = d.left.last
+		}
+		row := treeRow{branch: below + left, name: d.id(work.TurnID)}
+		if title := timeline.OneLine(work.Title); title != "" {
+			row.name = title
+		}
+		row.sign, row.state = turnState(work, d.now)
+		row.state += ", in thread " + timeline.OneLine(d.id(work.ThreadID))
+		d.rows = append(d.rows, row)
+	}
 	if done > 0 {
 		row := treeRow{branch: below + d.left.fork, sign: timeline.SignCompleted, name: fmt.Sprintf("%d jobs", done), state: "completed"}
 		if len(children) == 0 {

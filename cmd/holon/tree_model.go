@@ -33,6 +33,7 @@ type treeThread struct {
 	Queued    int            `json:"queued,omitzero"` // turns
 	Questions []treeQuestion `json:"questions,omitzero"`
 	Children  []*treeThread  `json:"children,omitzero"`
+	Outside   []*turns.Turn  `json:"outside,omitzero"` // that work for it in threads that are not below it, and have not ended
 
 	parent  string // "" = it is no child thread
 	created int64
@@ -169,7 +170,7 @@ func (f *forest) applyTurn(e client.Event) {
 	now := p.Turn
 	next.TurnID, next.ThreadID, next.Attempt = e.TurnID, e.ThreadID, max(now.Attempt, next.Attempt)
 	next.Title, next.AttentionPolicy = cmp.Or(now.Title, next.Title), cmp.Or(now.AttentionPolicy, next.AttentionPolicy)
-	next.Parent = cmp.Or(now.Parent, next.Parent)
+	next.Parent, next.Outside = cmp.Or(now.Parent, next.Parent), now.Outside || next.Outside
 	switch e.Method {
 	case notify.TurnQueued:
 		next.State, next.QueuedAt, next.CreatedSeq = turns.Queued, now.QueuedAt, cmp.Or(next.CreatedSeq, e.Seq)
@@ -205,7 +206,7 @@ func (t *treeThread) turn(id string) *turns.Turn {
 func (f *forest) settle() (roots []*treeThread) {
 	all := make([]*treeThread, 0, len(f.threads))
 	for _, t := range f.threads {
-		t.Children, t.Turn, t.Queued = nil, t.last, 0
+		t.Children, t.Outside, t.Turn, t.Queued = nil, nil, t.last, 0
 		var first *turns.Turn
 		for _, turn := range t.open {
 			if turn.State == turns.Queued {
@@ -222,6 +223,14 @@ func (f *forest) settle() (roots []*treeThread) {
 	}
 	slices.SortFunc(all, func(a, b *treeThread) int { return cmp.Compare(a.created, b.created) })
 	for _, t := range all {
+		for _, turn := range t.open {
+			if owner := f.ownerOf(turn); owner != nil && turn.Outside {
+				owner.Outside = append(owner.Outside, turn)
+			}
+		}
+	}
+	for _, t := range all {
+		slices.SortFunc(t.Outside, func(a, b *turns.Turn) int { return cmp.Compare(a.CreatedSeq, b.CreatedSeq) })
 		owner := f.threads[t.parent]
 		switch {
 		case t.State == threads.Closed && t.ID != f.root:
@@ -234,7 +243,17 @@ func (f *forest) settle() (roots []*treeThread) {
 	if f.root != "" {
 		return roots
 	}
-	return slices.DeleteFunc(roots, func(t *treeThread) bool { return len(t.Children)+len(t.open)+len(t.Questions) == 0 })
+	return slices.DeleteFunc(roots, func(t *treeThread) bool {
+		return len(t.Children)+len(t.Outside)+len(t.open)+len(t.Questions) == 0
+	})
+}
+
+// ownerOf is the thread for which a turn works, or nil.
+func (f *forest) ownerOf(t *turns.Turn) *treeThread {
+	if t.Parent == nil {
+		return nil
+	}
+	return f.threads[t.Parent.ThreadID]
 }
 
 // result is what programs get.

@@ -33,10 +33,12 @@ type Agent struct {
 	Retry   RetryPolicy
 	Review  Review
 	// Tools says whether the agent gets the server's own tools; ChildAgents are the
-	// agents that it may start children with, by default itself. Both are zero if
-	// Kind is echo.
+	// agents that it may start children with, by default itself; WorkIn are the threads, or
+	// EveryThread, in which it may start outside work, by default none. All are zero if Kind
+	// is echo.
 	Tools       bool
 	ChildAgents []string
+	WorkIn      []string
 	Exec        ExecAgent   // zero unless Kind is exec
 	ACP         ACPAgent    // zero unless Kind is acp
 	Worker      WorkerAgent // zero unless Kind is worker
@@ -165,6 +167,7 @@ var AgentKeys = []Key[Agent]{
 
 	boolean("tools", "whether the agent gets the server's tools, for background work, its inbox and timers", func(a *Agent) *bool { return &a.Tools }).of(KindExec, KindACP, KindWorker),
 	list("child_agents", "the agents that it may start children with; by default itself", func(a *Agent) *[]string { return &a.ChildAgents }).of(KindExec, KindACP, KindWorker),
+	list("work_in", "the threads, beside its child threads, in which it may start work: their ids, or \"*\" for every thread; by default none", func(a *Agent) *[]string { return &a.WorkIn }).of(KindExec, KindACP, KindWorker),
 
 	seconds("lease_seconds", "how long a worker may be silent", func(a *Agent) *time.Duration { return &a.Worker.Lease }).of(KindWorker),
 	seconds("claim_timeout_seconds", "how long a turn waits for a worker; 0 for ever", func(a *Agent) *time.Duration { return &a.Worker.ClaimTimeout }).of(KindWorker),
@@ -275,7 +278,7 @@ func (a Agent) finished(name string) Agent {
 	}
 	switch {
 	case a.Kind == KindEcho:
-		a.Tools, a.ChildAgents = false, nil
+		a.Tools, a.ChildAgents, a.WorkIn = false, nil, nil
 	case a.ChildAgents == nil:
 		a.ChildAgents = []string{name}
 	}

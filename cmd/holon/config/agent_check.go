@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -60,8 +61,24 @@ func (a Agent) Missing() error {
 	return nil
 }
 
+// EveryThread stands for every thread in WorkIn.
+const EveryThread = "*"
+
+// checkWorkIn returns an error if an agent is to start work in what can be no thread.
+func checkWorkIn(list []string) error {
+	for _, id := range list {
+		if id != EveryThread && !threads.ValidID(id) {
+			return fmt.Errorf("work_in: %s is no id of a thread; holon threads -o json lists them, and \"*\" stands for every thread", quote(id))
+		}
+	}
+	return nil
+}
+
 // Check returns an error if the definition is invalid; it says what to do.
 func (a Agent) Check() error {
+	if err := checkWorkIn(a.WorkIn); err != nil {
+		return err
+	}
 	switch a.Kind {
 	case KindEcho:
 		return firstOf(a.Retry.check(), a.Review.check())

@@ -244,6 +244,23 @@ func TestChildAgentsAreAgents(t *testing.T) {
 	}
 }
 
+func TestWorkIsStartedInThreads(t *testing.T) {
+	for list, want := range map[string]string{
+		`[]`: "", `["*"]`: "", `["main", "thread_019a"]`: "",
+		`["all tests"]`: `agents.a: work_in: "all tests" is no id of a thread`,
+		`[""]`:          `agents.a: work_in: "" is no id of a thread`,
+	} {
+		l, err := load(t, "[agents.a]\ncommand=\"x\"\nwork_in = "+list+"\n", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = l.Validate()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(strings.Replace(err.Error(), " ("+l.File+":1)", "", 1), want)) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
 func TestProcessesPerThreadAreWhatTheProgramNeeds(t *testing.T) {
 	const plain, opencode = "kind=\"acp\"\ncommand=\"x\"\n", "kind=\"acp\"\ncommand=[\"/opt/bin/opencode\", \"acp\"]\n"
 	for keys, want := range map[string]ACPAgent{

@@ -38,7 +38,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Directory:  d.engine.Directory,
 			Memory:     d.agents.memory,
 			Deliveries: d.deliveries.service, Worktrees: d.worktrees, Logs: d.logs, Log: d.log.Named("rpc"),
-			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Console: d.cfg.Console, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
+			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Console: d.cfg.Console, ChildAgents: childAgents(d.cfg), WorkIn: workIn(d.cfg), Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.metrics.ServeHTTP(w, r) }),

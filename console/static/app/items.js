@@ -46,7 +46,7 @@ export function Item({ item, newestPlan = true }) {
 
 const Who = ({ children, item }) => html`<header class="who">${children} <span class="quiet"><${At} at=${item.created_at} />${item.status === 'interrupted' ? (item.type === 'user_message' ? ' · not delivered' : ' · incomplete') : item.status === 'deleted' ? ' · withdrawn' : ''}</span></header>`
 
-const origins = { wake: 'The server tells the agent', review: 'Review', agent: 'The agent', queue: 'You', client: 'You' }
+const origins = { wake: 'The server tells the agent', review: 'Review', agent: 'Another agent', queue: 'You', client: 'You' }
 
 function UserMessage({ item, c }) {
   return html`<${Who} item=${item}><strong>${origins[c.origin] || 'You'}</strong>${item.content.requested_by || item.requested_by ? html` <span class="quiet">${clean(item.requested_by)}</span>` : null}<//>

@@ -91,5 +91,5 @@ function Children({ loader, turn }) {
   const asking = rows.filter(asks).length
   return html`<details class="children" open=${working > 0}><summary>${plural(rows.length, 'child turn')}${working ? `, ${working} at work` : ''}${asking ? `, ${asking} ${asking === 1 ? 'needs' : 'need'} you` : ''}${turn?.waits_for?.length ? html` <span class="quiet">— this turn waits for ${turn.waits_for.length}</span>` : ''}</summary>
     <ul>${rows.map(c => html`<li key=${c.turn_id}><${Mark} state=${asks(c) ? 'waiting' : endOf(c)} bare /> <a href=${to('thread', c.thread_id)}>${cut(oneLine(c.title || c.message || ''), 100) || html`<${ThreadName} id=${c.thread_id} longest=${100} />`}</a>${' '}
-      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
+      <span class="quiet">${asks(c) ? 'asks you · ' : ''}${c.attention_policy === 'blocking_until_terminal' ? 'awaited' : c.outside ? 'in a thread that is not below' : 'in the background'}${c.error ? ' · ' + cut(oneLine(c.error.message), 120) : endOf(c) === 'early' ? ' · ' + whyOf(c) : ''}</span></li>`)}</ul></details>`
 }

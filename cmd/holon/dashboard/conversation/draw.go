@@ -145,6 +145,8 @@ func originOf(origin string) string {
 	switch origin {
 	case "wake":
 		return "(from the inbox)"
+	case "agent":
+		return "(asked by another agent)"
 	case "review":
 		return "(from the review of the turn before)"
 	case "steer":
@@ -391,7 +393,10 @@ func (p *painter) child(r *rows, t turnRow) {
 	if took > 0 {
 		state += " · " + screen.Span(took)
 	}
-	if t.AttentionPolicy == "notify_on_terminal" && !t.ended() {
+	switch {
+	case t.Outside:
+		state += " · in a thread that is not below"
+	case t.AttentionPolicy == "notify_on_terminal" && !t.ended():
 		state += " · in the background"
 	}
 	r.head(style, "├", "child "+name, state+" ▸")

@@ -99,3 +99,14 @@ func TestAWindowThatIsTooSmallSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestWorkBetweenThreadsIsShownAsThat(t *testing.T) {
+	p := newPage(t, 100, 30)
+	p.kids = []object{{"turn_id": "t9", "thread_id": "thread_9", "title": "the date", "state": "active", "attention_policy": "notify_on_terminal", "outside": true, "started_at": start, "created_seq": 12}}
+	p.open()
+	asked := user("The thread lead asks this thread for work.")
+	asked["origin"] = "agent"
+	p.item("i1", "t1", "completed", asked)
+	p.started("t1")
+	p.shows("(asked by another agent)", "the date", "in a thread that is not below")
+}

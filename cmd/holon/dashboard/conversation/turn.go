@@ -23,6 +23,7 @@ type turnRow struct {
 	Title           string   `json:"title"`
 	WaitsFor        []string `json:"waits_for"`
 	AttentionPolicy string   `json:"attention_policy"`
+	Outside         bool     `json:"outside"` // its thread is not below the one for which it works
 	Error           *struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
