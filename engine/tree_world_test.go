@@ -363,7 +363,11 @@ func (w *forest) job(l *life, ctx context.Context, parent *threads.Parent, name,
 	if !w.ok(ctx, "job", err) {
 		return
 	}
-	w.record(func() { w.jobs[key] = w.jobs[key] })
+	w.record(func() {
+		if _, known := w.jobs[key]; !known {
+			w.jobs[key] = ""
+		}
+	})
 	if !r.Found {
 		w.noteStart(r)
 	}

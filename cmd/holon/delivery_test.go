@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -122,12 +121,7 @@ func TestABridgeIsNoWayIntoAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := free.Addr().String()
-	free.Close()
+	own := freeAddress(t)
 	bridges := hook(record.URLs[0] + "/rpc")
 	itself := bridges["hook"]
 	itself.URL = "http://" + own + "/rpc"

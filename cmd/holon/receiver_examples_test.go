@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	osexec "os/exec"
 	"path/filepath"
@@ -54,14 +53,7 @@ func interpreted(t *testing.T, interpreter, file string) []string {
 }
 
 func receive(t *testing.T, program []string) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	startProcess(t, []string{"HOLON_WEBHOOK_SECRET=" + sendSecret}, program[0], append(program[1:], address)...)
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func() (h holding, ok bool) {

@@ -5,9 +5,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
+	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +23,23 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/rpc/client"
 )
+
+// freeAddress is an address of this machine on which nobody listens. On Linux its IP is one that no
+// other test takes by chance: between the end of this look and a server's start, a port of 127.0.0.1
+// may be given to anybody.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ip := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		ip = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	}
+	free, err := net.Listen("tcp", ip+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = free.Close() }() // nothing was sent
+	return free.Addr().String()
+}
 
 // buffer is a writer that several goroutines may use.
 type buffer struct {

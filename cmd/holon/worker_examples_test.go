@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -83,14 +82,7 @@ func serveConfig(t *testing.T, binary, config string, environ ...string) *builds
 	if err := os.WriteFile(filepath.Join(dir, "holon.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0") // a server that starts again listens where it did
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.url = "http://" + free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.url = "http://" + freeAddress(t) // a server that starts again listens where it did
 	s.up()
 	return s
 }
