@@ -792,7 +792,13 @@ func (w *forest) settle(l *life) {
 			continue
 		}
 		if th.Thread.State == threads.Paused {
-			h.change(id, threads.VerbResume)
+			_, err := h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: id, Verb: threads.VerbResume})
+			switch {
+			case errors.Is(err, threads.ErrClosed): // just now, with the one above it
+				continue
+			case err != nil:
+				h.t.Fatalf("resume %s: %v", id, err)
+			}
 		}
 		if (w.p.Seed+uint64(i))%3 > 0 { // others stay as they are
 			h.configure(id, inbox.Policy{Wake: inbox.WakeIdle})
