@@ -126,3 +126,31 @@ func TestKeysAreNamesOfJobs(t *testing.T) {
 		t.Error("a name is not itself")
 	}
 }
+
+// The guide is a page of its own; another name is answered with those that there are.
+func TestTheGuide(t *testing.T) {
+	f := newFake(t)
+	o := overStdio(t, f, nil)
+	if text, _, failed := use(t, o, "guide", map[string]any{"name": "workflow"}, nil); failed || !strings.HasPrefix(text, "# workflow: ") || strings.Contains(text, "holon-") {
+		t.Errorf("it says %s", text)
+	}
+	if text, _, failed := use(t, o, "guide", map[string]any{"name": "workfow"}, nil); !failed || !strings.Contains(text, "workflow") {
+		t.Errorf("it says %s", text)
+	}
+	if n := strings.Count(instructions, "\n"); n >= 10 {
+		t.Errorf("the instructions have %d lines", n+1)
+	}
+}
+
+// What an agent cannot say is in no tool.
+func TestNoToolHasAnAttentionPolicy(t *testing.T) {
+	l, err := overStdio(t, newFake(t), nil).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range l.Tools {
+		if s := fmt.Sprint(tool.InputSchema, tool.Description); strings.Contains(s, "attention") {
+			t.Errorf("%s: %s", tool.Name, s)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 )
 
 var allTools = []string{
+	"guide",
 	"inbox_ack", "inbox_read", "inbox_subscribe", "message_send", "timer_create", "timer_delete",
 	"work_await", "work_list", "work_retry", "work_review", "work_send", "work_start", "work_stop",
 }

@@ -718,7 +718,7 @@ class Workflow:
     """
 
     def __init__(self, client, turn):
-        self._client = client
+        self._client, self._sleep = client, time.sleep
         self._parent = {name: turn[name] for name in ("thread_id", "turn_id", "attempt") if turn.get(name)}
 
     def job(self, name, prompt, *, agent=None, cwd=None, title=None, timeout_seconds=None):
@@ -749,7 +749,7 @@ class Workflow:
                         return self._result(name, result)
                     if result["state"] == "in_review":
                         wait = 5.0  # a person gives the verdict
-            time.sleep(wait)
+            self._sleep(wait)
 
     def _result(self, name, result):
         if result["state"] != "completed" or (result.get("review") or {}).get("state") == "blocked":

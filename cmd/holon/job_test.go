@@ -113,3 +113,12 @@ holon job second --agent echo "/ask Go on?"
 		t.Errorf("%d child turns", len(list))
 	}
 }
+
+func TestSkillsArePrinted(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()} // none runs, and none is needed
+	contains(t, s.want("skills"), "background", "workflow")
+	contains(t, s.want("skills", "show", "monitor"), "# monitor: ", "| case | what you call | what follows |")
+	if r := s.holon("skills", "show", "monitr"); r.code != exitUsage || !strings.Contains(r.err, "monitor") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}

@@ -118,6 +118,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newIngestCommand(g),
 		newConnectCommand(g),
 		newToolsCommand(g),
+		newSkillsCommand(g),
 		newSchemaCommand(g),
 		newConformanceCommand(g),
 		newBenchCommand(g),
