@@ -266,6 +266,35 @@ func TestAJobIsBoundToItsTurn(t *testing.T) {
 				h.t.Error("it has woken its owner")
 			}
 		}},
+		{"the owner of the program is told its end, once, and of no job", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			h.childThread("a", "b", "model")
+			h.start("a")
+			top := h.next(h.model)
+			h.startWith(turns.Start{ThreadID: "b", Parent: childOf("a"), Background: true, Retry: &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5, BackoffSeconds: 1}})
+			mid := h.next(h.model)
+			r := h.job("b", "part")
+			h.done(h.next(h.agent), "of the job")
+			h.ended(r.TurnID)
+			h.speak(top)
+			h.ended(top.TurnID)
+			mid.crash()
+			mid = h.next(h.model)
+			h.found("b", "part", r, turns.Completed, "of the job")
+			h.restart()
+			mid = h.next(h.model)
+			h.done(mid, "of the program")
+			p := h.next(h.model)
+			h.told(p, "of the program")
+			if strings.Contains(p.said(), "of the job") {
+				h.t.Errorf("it is told %s", p.said())
+			}
+			h.speak(p)
+			h.idle(h.model)
+			if told, untold := h.timesTold("a"); told != 1 || untold != 0 {
+				h.t.Errorf("told %d, untold %d", told, untold)
+			}
+		}},
 		{"it is never detached", setup{}, func(h *harness) {
 			h.workflow()
 			r := h.job("a", "one")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A workflow in the shell: one job, then two at the same time, then one that has both results.
+# A workflow in the shell: two jobs at the same time, then one that has both results.
 #
 #   [agents.release]
 #   kind = "exec"
@@ -16,11 +16,9 @@ set -eu
 
 read -r version # the first line: after a crash more follows, about the jobs
 
-notes=$(holon job notes --agent echo "/say notes for $version")
-
 holon job build/linux --agent echo "/say linux $version" >linux.txt & linux=$!
 holon job build/mac --agent echo "/say mac $version" >mac.txt & mac=$!
 wait "$linux"
 wait "$mac"
 
-holon job publish --agent echo "/say published: $notes, $(cat linux.txt), $(cat mac.txt)"
+holon job publish --agent echo "/say published: $(cat linux.txt), $(cat mac.txt)"

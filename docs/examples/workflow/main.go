@@ -51,10 +51,9 @@ func job(name, prompt string) string {
 func main() {
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // after a crash more follows, about the jobs
 	version := strings.TrimSpace(line)
-	notes := job("notes", "/say notes for "+version)
 	linux, mac, both := "", "", sync.WaitGroup{}
 	both.Go(func() { linux = job("build/linux", "/say linux "+version) })
 	both.Go(func() { mac = job("build/mac", "/say mac "+version) })
 	both.Wait()
-	fmt.Println(job("publish", "/say published: "+notes+", "+linux+", "+mac))
+	fmt.Println(job("publish", "/say published: "+linux+", "+mac))
 }
