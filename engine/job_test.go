@@ -89,7 +89,7 @@ func TestAJobIsDoneOnce(t *testing.T) {
 			h.ended(one.TurnID)
 			c.crash()
 			p := h.next(h.model)
-			text := h.listed(p, one.TurnID, two.TurnID, "completed", "is running")
+			text := h.listed(p, "- job one: the turn "+one.TurnID, "- job two: the turn "+two.TurnID, "completed", "is running")
 			if strings.Contains(text, "first") {
 				h.t.Errorf("the list has the text of a job: %s", text)
 			}

@@ -31,8 +31,11 @@ func childrenMessage(fence string, list []Earlier, more, most int) (msg items.Us
 	for i := range list {
 		r := &list[i]
 		label := "child"
-		if r.Outside {
+		switch {
+		case r.Outside:
 			label = "work in a thread that is not below"
+		case r.Job != "":
+			label = "job " + r.Job
 		}
 		line := endLine(label, &r.Result)
 		if len(lines)+len(line) > most {
