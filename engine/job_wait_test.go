@@ -154,6 +154,20 @@ func TestAJobIsReviewed(t *testing.T) {
 			h.found("a", "patch", r, turns.Active, "")
 			h.next(h.agent)
 		}},
+		{"blocked in a later attempt than that of its end", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := reviewed(h)
+			c.crash()
+			c = h.next(h.model)
+			time.Sleep(time.Minute)
+			h.review(r.TurnID, turns.Blocked)
+			h.found("a", "patch", r, turns.Completed, "first")
+			h.idle(h.agent)
+			c.crash()
+			h.next(h.model)
+			h.found("a", "patch", r, turns.Active, "")
+			h.next(h.agent)
+		}},
 	})
 }
 
