@@ -124,6 +124,20 @@ func TestAJobIsReviewed(t *testing.T) {
 				h.t.Errorf("%d detached, %d wakes", h.detaches(), h.wakes("a"))
 			}
 		}},
+		{"it is continued after a rejection though its turn was interrupted", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := reviewed(h)
+			h.interrupt(c.TurnID)
+			h.ended(c.TurnID)
+			time.Sleep(time.Minute)
+			h.review(r.TurnID, turns.Rejected)
+			work := h.next(h.agent)
+			time.Sleep(time.Minute)
+			h.done(work, "second")
+			if got := h.turn(work.TurnID); got.State != turns.Completed {
+				h.t.Errorf("it is %+v", got)
+			}
+		}},
 		{"rejected, and continued", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := reviewed(h)
