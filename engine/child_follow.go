@@ -37,7 +37,8 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 	}
 }
 
-// endTold follows the end of a turn, or a retry of a turn that had ended.
+// endTold follows the end of a turn, or a retry of a turn that had ended. One that is tried again,
+// and ends in the queue, has the jobs of its earlier attempts.
 func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
 	k.a.e.awaits.changed(t.TurnID)
 	if t.IsChild() {
@@ -46,7 +47,7 @@ func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
 			_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
 		}
 	}
-	if owns {
+	if owns || t.Attempt > 1 {
 		k.a.e.family.look(k.a.id)
 	}
 }

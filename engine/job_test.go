@@ -246,6 +246,20 @@ func TestAJobIsBoundToItsTurn(t *testing.T) {
 				h.t.Errorf("it is %s", e.Method)
 			}
 		}},
+		{"also with one that waits to be tried again", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := h.job("a", "one")
+			h.next(h.agent)
+			h.message(c, "no")
+			c.end(turns.Failed)
+			h.ended(c.TurnID)
+			h.pause()
+			h.retry(c.TurnID)
+			h.interrupt(c.TurnID)
+			if e := h.ended(r.TurnID); e.Method != notify.TurnInterrupted {
+				h.t.Errorf("it is %s", e.Method)
+			}
+		}},
 		{"it goes on when its turn fails, and is there when that is retried", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := h.job("a", "one")

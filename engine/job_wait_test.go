@@ -124,6 +124,20 @@ func TestAJobIsReviewed(t *testing.T) {
 				h.t.Errorf("%d detached, %d wakes", h.detaches(), h.wakes("a"))
 			}
 		}},
+		{"it is continued after a rejection though its turn was interrupted", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := reviewed(h)
+			h.interrupt(c.TurnID)
+			h.ended(c.TurnID)
+			time.Sleep(time.Minute)
+			h.review(r.TurnID, turns.Rejected)
+			work := h.next(h.agent)
+			time.Sleep(time.Minute)
+			h.done(work, "second")
+			if got := h.turn(work.TurnID); got.State != turns.Completed {
+				h.t.Errorf("it is %+v", got)
+			}
+		}},
 		{"rejected, and continued", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := reviewed(h)
@@ -148,6 +162,20 @@ func TestAJobIsReviewed(t *testing.T) {
 			if got := h.found("a", "patch", r, turns.Completed, "first"); got.Results[0].Review == nil || got.Results[0].Review.State != turns.Blocked {
 				h.t.Errorf("it is %+v", got)
 			}
+			h.idle(h.agent)
+			c.crash()
+			h.next(h.model)
+			h.found("a", "patch", r, turns.Active, "")
+			h.next(h.agent)
+		}},
+		{"blocked in a later attempt than that of its end", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := reviewed(h)
+			c.crash()
+			c = h.next(h.model)
+			time.Sleep(time.Minute)
+			h.review(r.TurnID, turns.Blocked)
+			h.found("a", "patch", r, turns.Completed, "first")
 			h.idle(h.agent)
 			c.crash()
 			h.next(h.model)

@@ -39,17 +39,9 @@ func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
 	return Item{
-		Source: SourceTurns, NativeID: EndID(t.TurnID, t.AcceptedSeq), OccurredAt: acceptedAt(t), Summary: endSummary(&r),
+		Source: SourceTurns, NativeID: EndID(t.TurnID, t.AcceptedSeq), OccurredAt: t.AcceptedAt(), Summary: endSummary(&r),
 		Payload: payload, Chain: t.Chain + 1, OfJob: t.Job != "",
 	}, err
-}
-
-// acceptedAt is the time of the accepted end of a turn.
-func acceptedAt(t *turns.Turn) notify.Time {
-	if t.WasReviewed() {
-		return t.Review.ReviewedAt
-	}
-	return t.CompletedAt
 }
 
 // endSummary says in one line how a turn ended.

@@ -249,8 +249,8 @@ func FateOf(child, parent *Turn) Fate {
 	}
 	blocking := child.AttentionPolicy == Blocking
 	switch {
-	case child.Job != "": // one that was asked for again after the end goes on
-		return when(endsJobs(parent) && !(parent.State.Ended() && child.Attempt > 1 && child.QueuedAt.After(parent.CompletedAt.Time)), FateInterrupt)
+	case child.Job != "":
+		return when(endsJobs(parent) && !jobAskedAfterEnd(child, parent), FateInterrupt)
 	case parent.Attempt > child.Parent.Attempt && blocking: // that attempt was superseded
 		return FateInterrupt
 	case parent.State == Interrupted && parent.InterruptedBy != ByServer,
@@ -279,6 +279,13 @@ func endsJobs(parent *Turn) bool {
 // then. QueuedAt is the time of such a retry, and no attempt of a policy changes it.
 func askedAfterEnd(child, parent *Turn) bool {
 	return child.CreatedSeq > parent.EndSeq() || child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
+}
+
+// jobAskedAfterEnd reports whether a job was asked for again by turn/retry, or continues one that
+// was rejected, since its parent turn has ended. The row of that has no seq of its end, and the
+// program asks for jobs again too: what has the same time was before the end.
+func jobAskedAfterEnd(job, parent *Turn) bool {
+	return parent.State.Ended() && job.QueuedAt.After(parent.CompletedAt.Time)
 }
 
 func when(yes bool, f Fate) Fate {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -71,6 +72,14 @@ func (t *Turn) EndedBadly() bool {
 	return t.State.Ended() && !t.InReview() && (t.State != Completed || t.WasReviewed() && t.Review.State == Blocked)
 }
 
+// AcceptedAt is the time of the accepted end of a turn: of its verdict, if it was reviewed.
+func (t *Turn) AcceptedAt() notify.Time {
+	if t.WasReviewed() {
+		return t.Review.ReviewedAt
+	}
+	return t.CompletedAt
+}
+
 // EndedBefore reports whether a job ended before the present attempt of its parent turn began.
 // An attempt may begin, in the log, with the wait for it: what has ended in the wait came
 // before, and only the time says so.
@@ -83,7 +92,7 @@ func EndedBefore(r ledger.Reader, job *Turn) (bool, error) {
 	if v == nil || err != nil {
 		return false, err
 	}
-	return job.AcceptedSeq < v.Int(stepSeq) || job.CompletedAt.Before(parent.StartedAt.Time), nil
+	return job.AcceptedSeq < v.Int(stepSeq) || job.AcceptedAt().Before(parent.StartedAt.Time), nil
 }
 
 // JobConflictError says that a job of the name was asked for with other input, or of another
