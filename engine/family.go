@@ -378,7 +378,7 @@ func (k *childKeeper) meetFate(turnID string) error {
 		if act := d.active(); d.next().isActive(turnID) && act.stop != nil {
 			return nil // it stops already
 		}
-		if _, err := d.interrupt(turns.Interrupt{TurnID: turnID, Reason: "the turn that it works for has ended", By: turns.ByOwner}); err != nil {
+		if _, err := d.interrupt(turns.Interrupt{TurnID: turnID, Reason: turns.ParentEnded, By: turns.ByOwner}); err != nil {
 			return err
 		}
 	default:

@@ -124,6 +124,8 @@ func takeJob(a *actor, q request) (turns.StartResult, error) {
 		return a.start(q)
 	case was.JobDigest != q.child.JobDigest:
 		return turns.StartResult{}, &turns.JobConflictError{Job: was.Job, TurnID: was.TurnID}
+	case stopsWithParent(a, now.TurnID):
+		return turns.StartResult{}, turns.ErrBetween
 	case again:
 		r, _, err := keyed(a, nil, func(d *decision) (turns.RetryResult, error) {
 			return d.retry(turns.Retry{TurnID: now.TurnID, By: q.By}, true)
@@ -144,6 +146,13 @@ func takeJob(a *actor, q request) (turns.StartResult, error) {
 		r.QueuedAt = now.QueuedAt
 	}
 	return r, nil
+}
+
+// stopsWithParent reports whether a turn is being interrupted because its parent turn had ended,
+// which is active again: the job is between two attempts too.
+func stopsWithParent(a *actor, turnID string) bool {
+	act := a.state.active
+	return a.state.isActive(turnID) && act.stop != nil && act.stop.by == turns.ByOwner && act.stop.reason == turns.ParentEnded
 }
 
 // readJob reads the job, nil if there is none, and the turn whose end counts for it: the last

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -259,6 +260,32 @@ func TestAJobIsBoundToItsTurn(t *testing.T) {
 			if e := h.ended(r.TurnID); e.Method != notify.TurnInterrupted {
 				h.t.Errorf("it is %s", e.Method)
 			}
+		}},
+		{"and is tried again with it, also if that comes before its agent has stopped", setup{}, func(h *harness) {
+			c := h.workflow()
+			slow := jobOf("a", "slow", "do slow")
+			slow.Agent = "deaf"
+			r, err := h.engine.Start(bg, slow)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			work := h.next(h.deaf)
+			h.interrupt(c.TurnID)
+			h.ended(c.TurnID)
+			synctest.Wait()
+			time.Sleep(time.Second)
+			h.retry(c.TurnID)
+			h.next(h.model)
+			if err := h.refusedJob(slow); !errors.Is(err, turns.ErrBetween) {
+				h.t.Errorf("while it stops it is %v", err)
+			}
+			work.end(turns.Completed)
+			h.ended(r.TurnID)
+			got, err := h.engine.Start(bg, slow)
+			if err != nil || got.TurnID != r.TurnID || got.Results[0].State != turns.Active || got.Results[0].Attempt != 2 {
+				h.t.Errorf("it is %+v, %v", got, err)
+			}
+			h.next(h.deaf)
 		}},
 		{"it goes on when its turn fails, and is there when that is retried", setup{}, func(h *harness) {
 			c := h.workflow()

@@ -240,6 +240,9 @@ const (
 	FateDetach    Fate = "detach"
 )
 
+// ParentEnded is the reason of an interrupt by FateInterrupt.
+const ParentEnded = "the turn that it works for has ended"
+
 // FateOf returns the fate of an unended child turn. It is a rule about committed
 // rows, so that it can be applied again at any time; parent is nil if the child turn
 // works for none. Outside work has none.

@@ -82,8 +82,12 @@ func (t *Turn) AcceptedAt() notify.Time {
 
 // EndedBefore reports whether a job ended before the present attempt of its parent turn began.
 // An attempt may begin, in the log, with the wait for it: what has ended in the wait came
-// before, and only the time says so.
+// before, and only the time says so. What was interrupted because that turn had ended came before
+// as well, however long its agent took to stop: the turn is tried again since.
 func EndedBefore(r ledger.Reader, job *Turn) (bool, error) {
+	if job.State == Interrupted && job.InterruptedBy == ByOwner && job.Reason == ParentEnded {
+		return true, nil
+	}
 	parent, err := readTurn(r, job.Parent.TurnID)
 	if parent == nil || err != nil {
 		return false, err

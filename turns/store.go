@@ -132,7 +132,7 @@ type Rows interface {
 var (
 	ErrNotFound       = errors.New("no such turn")
 	ErrNotActive      = errors.New("the turn is not active")
-	ErrBetween        = errors.New("the turn is between two attempts: ask again when it is active")
+	ErrBetween        = errors.New("the turn is between two attempts, or its job is: ask again in a moment")
 	ErrBusy           = errors.New("the thread is busy")
 	ErrQueueFull      = errors.New("the queue of the thread is full")
 	ErrDraining       = errors.New("the server is stopping")

@@ -149,6 +149,9 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 	case notify.InboxPosted:
 		var body inbox.Posted
 		err := read(&body)
+		if body.Reason == inbox.ReasonJob {
+			return "", err // a program asks for it, and nobody is told
+		}
 		entry := body.Entry
 		text := fmt.Sprintf("%s from %s, %s: %s", entry.EntryID, entry.Source, counted(entry.Count, "item", "items"), entry.Summary)
 		if body.SupersedesEntryID != "" {
@@ -158,6 +161,9 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 	case notify.InboxAcked:
 		var body inbox.Acked
 		err := read(&body)
+		if body.By == inbox.ByJob {
+			return "", err
+		}
 		by := ""
 		if body.By == inbox.ByTurn {
 			by = " at the end of turn " + shownID(con, body.TurnID)

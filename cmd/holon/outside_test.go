@@ -33,6 +33,9 @@ func TestRunGivesWorkToAThreadThatExists(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, laidOut(want))
 	}
 	contains(t, s.want("tree", "lead", "-o=json"), `"outside"`)
+	if got, want := laidOut(s.want("tree", "release")), "? release  asks, TIME, background, 1 queued"; !strings.HasPrefix(got, laidOut(want)) {
+		t.Errorf("the thread that works has the title of the work: got\n%s\nwant\n%s", got, laidOut(want))
+	}
 	r = s.holon("await", "--owner=lead", turn)
 	if r.code != exitFailed || !strings.Contains(r.err, "is not waited for here. To wait for it: holon await "+turn) {
 		t.Errorf("it waits: %+v", r)

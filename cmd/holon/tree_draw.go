@@ -71,7 +71,7 @@ type treeDrawing struct {
 func (d *treeDrawing) add(t *treeThread, branch, below string) {
 	row := treeRow{branch: branch, name: d.id(t.ID)}
 	title := t.Title
-	if t.Turn != nil && t.Turn.Title != "" {
+	if t.Turn != nil && t.Turn.Title != "" && !t.Turn.Outside { // the thread of outside work is not named by its owner
 		title = t.Turn.Title
 	}
 	if title = timeline.OneLine(title); title != "" {

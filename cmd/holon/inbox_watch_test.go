@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// Nobody is told the end of a job: a program asks for it.
+func TestInboxWatchShowsNoEndsOfJobs(t *testing.T) {
+	for method, params := range map[string]string{
+		notify.InboxPosted: `{"entry":{"entry_id":"ent_7","source":"turns","count":1,"summary":"completed: build"},"reason":"job","new_raw_ids":["raw_6"]}`,
+		notify.InboxAcked:  `{"entry_ids":["ent_7"],"raw_count":1,"by":"job"}`,
+	} {
+		if got, err := inboxEventText(&console{}, client.Event{Method: method, Params: []byte(params)}); got != "" || err != nil {
+			t.Errorf("%s is shown as %q, %v", method, got, err)
+		}
+	}
+}
