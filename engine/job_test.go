@@ -320,7 +320,7 @@ func TestAJobIsBoundToItsTurn(t *testing.T) {
 			h.speak(top)
 			h.ended(top.TurnID)
 			mid.crash()
-			mid = h.next(h.model)
+			h.next(h.model)
 			h.found("b", "part", r, turns.Completed, "of the job")
 			h.restart()
 			mid = h.next(h.model)
