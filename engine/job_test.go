@@ -287,6 +287,25 @@ func TestAJobIsBoundToItsTurn(t *testing.T) {
 			}
 			h.next(h.deaf)
 		}},
+		{"it goes on when a restart of the server ends its turn", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			s := h.start("a")
+			h.next(h.model)
+			c := jobOf("a", "one", "do one")
+			c.Retry = &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5, BackoffSeconds: 1}
+			r, err := h.engine.Start(bg, c)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			h.next(h.agent)
+			h.restart()
+			h.ended(s.TurnID)
+			work := h.next(h.agent)
+			h.retry(s.TurnID)
+			h.next(h.model)
+			h.done(work, "first")
+			h.found("a", "one", r, turns.Completed, "first")
+		}},
 		{"it goes on when its turn fails, and is there when that is retried", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := h.job("a", "one")
