@@ -238,6 +238,7 @@ func TestJobsAndTheirBounds(t *testing.T) {
 			h.next(h.model)
 			h.found("a", "tests", r, turns.Active, "")
 			h.done(h.next(h.agent), "green")
+			h.endedIn(r.TurnID, 2)
 			h.found("a", "tests", r, turns.Completed, "green")
 		}},
 		{"the program of an attempt that was given up", setup{}, func(h *harness) {
