@@ -81,7 +81,7 @@ func (s *Subscription) Choose(e Event) (*Chosen, error) {
 	case on == OnQuestions && c.question():
 	case on == OnProgress:
 		c.Type = TypeProgress
-	case on == OnInbox && c.Method == notify.InboxPosted && c.Body.Reason != string(inbox.ReasonJob): // nobody is told of that
+	case on == OnInbox && c.Method == notify.InboxPosted && c.Body.Reason != string(inbox.ReasonJob): // a program asks for that
 		c.Type = TypeInbox
 	case on == OnInbox && inbox.Stall(c.Body.Reason).NeedsSomebody():
 		c.Type = TypeStalled

@@ -409,7 +409,7 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 				}
 			}
 			w.seq = max(w.seq, t.UpdatedSeq)
-			if w.owner != "" && t.State.Ended() && !t.InReview() && t.Job == "" { // nobody is told the end of a job
+			if w.owner != "" && t.State.Ended() && !t.InReview() && t.Job == "" { // the end of a job is not told
 				seq, err := inbox.EntryOfEnd(r, w.owner, inbox.EndID(t.TurnID, t.AcceptedSeq))
 				if err != nil {
 					return err

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 )
 
-// What a worker is told of is in what it claims, also if items of the log are small.
+// A worker claims all that its prompt tells, also if items of the log are small.
 func TestAWorkerGetsWhatItWasTold(t *testing.T) {
 	o := remotely(true)
 	o.cfg.MaxItemBytes = 16 << 10

@@ -71,7 +71,7 @@ func program(h **harness) agentFunc {
 }
 
 // However often the server is killed, before whichever unit, each job is one turn, which completes
-// once, and nobody is told its end.
+// once, and no prompt tells its end.
 func TestWorkflowIsKilledBeforeEachUnit(t *testing.T) {
 	for first := 1; ; first++ {
 		over := false

@@ -38,7 +38,7 @@ func (h *harness) asOutside(owner, thread string, c turns.Start) error {
 }
 
 // No turn waits for outside work, not even one that is a child turn, and nothing that happens
-// to the turn of the owner touches it. Its end is told like that of any child turn.
+// to the turn of the owner touches it. Its end goes where that of any child turn goes.
 func TestOutsideWorkIsNobodysToWaitFor(t *testing.T) {
 	runRaces(t, []race{
 		{"its owner's turn ends, and is woken by the end", setup{}, func(h *harness) {
@@ -65,7 +65,7 @@ func TestOutsideWorkIsNobodysToWaitFor(t *testing.T) {
 				h.t.Errorf("ended %s", e)
 			}
 			h.speakOn(c)
-			h.speak(h.next(h.model)) // is told of the child's end
+			h.speak(h.next(h.model)) // the prompt with the child's end
 			h.done(work, "late")
 			h.until("the end is in the owner's inbox", func([]event) bool { return len(h.entries("b")) == 1 })
 		}},

@@ -6,8 +6,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// What an agent is told is an item of its turn: a message that is larger than an item may be
-// would lose its end there, and a worker, or the next attempt, would not get it.
+// A message to an agent is an item of its turn: if it were larger than an item may be, its end
+// would be lost there, and a worker, or the next attempt, would not get it.
 
 // wakeMessage is inbox.WakeMessage with as much as fits into an item.
 func (r *rules) wakeMessage(entries []*inbox.Entry, raws map[int64]*inbox.Received, unended []turns.Result) (msg items.UserMessage, told []*inbox.Entry) {

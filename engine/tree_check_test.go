@@ -15,7 +15,7 @@ import (
 // The properties of background work, P1 to P8, the bounds of wakes (P11), and those of
 // reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
 // continues is over), those of jobs (J1: one turn for a name; J2: what has completed is not run
-// again; J3: nobody is told the end of one, and none is detached; J4: it is interrupted with its
+// again; J3: no prompt tells the end of one, and none is detached; J4: it is interrupted with its
 // parent turn only), and those of outside work (O1: nothing waits for it or ends it, O2: turns
 // of clients go before it), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both

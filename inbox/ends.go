@@ -35,7 +35,7 @@ func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 }
 
 // EndItem is the item of the accepted end of a child turn, whose result is r. The chain of a
-// wake that tells it is one longer: see Chain. Nobody is told that of a job.
+// wake that tells it is one longer: see Chain. That of a job is acknowledged at once.
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
 	return Item{

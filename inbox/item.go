@@ -25,7 +25,7 @@ type Item struct {
 	Sender     string `json:"-"` // who caused it: a digest says how many people did
 	Chain      int    `json:"-"` // of the turn that it is about: see Wake
 	Event      *Event `json:"-"` // of the source events: what it was made of
-	OfJob      bool   `json:"-"` // the end of a job, which nobody is told: it is acknowledged at once
+	OfJob      bool   `json:"-"` // the end of a job, which is acknowledged at once: a program asks for it
 	Truncated  bool   `json:"-"` // Payload is the beginning of the original, as a JSON string
 	TotalBytes int64  `json:"-"` // of the original, if Truncated
 }

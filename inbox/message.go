@@ -45,7 +45,7 @@ type Room struct {
 var MostRoom = Room{MaxToldEntries, MaxToldBytes}
 
 // Less is half of the room, for a message that is too large for an item. ok is false if one
-// entry is left, which is told in any case.
+// entry is left, which every message has.
 func (r Room) Less() (less Room, ok bool) {
 	return Room{max(1, r.Entries/2), r.Bytes / 2}, r.Entries > 1 || r.Bytes > leastBytes
 }

@@ -11,9 +11,9 @@ import (
 // Earlier is a child turn that an earlier attempt has started.
 type Earlier struct {
 	turns.Result
-	Untold  bool // the agent was not told its end, and is told it later if it does not fit here
-	Later   bool // only its state is told: its end is told later in any case
-	InInput bool // only its state is told: another message of the same prompt has its end
+	Untold  bool // no prompt has told its end: a later one does if it does not fit here
+	Later   bool // only its state is listed: a later prompt tells its end in any case
+	InInput bool // only its state is listed: another message of the same prompt has its end
 }
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child turns that

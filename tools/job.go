@@ -109,7 +109,7 @@ func otherPrompt(earlier string) string {
 	return fmt.Sprintf("It was started with another prompt, which counts: %q.", sanitize.Line(earlier, maxEarlier))
 }
 
-// jobsFollow says how to get the results of jobs, of which nobody is told.
+// jobsFollow says how to get the results of jobs, which no prompt tells.
 func jobsFollow(ids []string) string {
 	quoted := make([]string, len(ids))
 	for i, id := range ids {

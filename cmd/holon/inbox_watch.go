@@ -150,7 +150,7 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 		var body inbox.Posted
 		err := read(&body)
 		if body.Reason == inbox.ReasonJob {
-			return "", err // a program asks for it, and nobody is told
+			return "", err // a program asks for it
 		}
 		entry := body.Entry
 		text := fmt.Sprintf("%s from %s, %s: %s", entry.EntryID, entry.Source, counted(entry.Count, "item", "items"), entry.Summary)

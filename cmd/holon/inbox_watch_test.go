@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// Nobody is told the end of a job: a program asks for it.
+// The end of a job is not shown: a program asks for it.
 func TestInboxWatchShowsNoEndsOfJobs(t *testing.T) {
 	for method, params := range map[string]string{
 		notify.InboxPosted: `{"entry":{"entry_id":"ent_7","source":"turns","count":1,"summary":"completed: build"},"reason":"job","new_raw_ids":["raw_6"]}`,
