@@ -64,6 +64,8 @@ type Received struct {
 	EventFamily string         `json:"event_family,omitzero"`
 	FlushAt     notify.Time    `json:"flush_at,omitzero"`
 	Chain       int            `json:"chain,omitzero"`
+	About       string         `json:"about,omitzero"`
+	Outcome     string         `json:"outcome,omitzero"`
 	Requested
 }
 

@@ -24,6 +24,10 @@ type Policy struct {
 
 	WakeWhen      WakeWhen `json:"wake_when,omitzero"`        // settled: of the ends of background child turns
 	WakeMaxWaitMs *int64   `json:"wake_max_wait_ms,omitzero"` // 1,800,000: how long an end waits for its siblings at most; 0 = without a bound
+
+	WakeWindowMs *int64 `json:"wake_window_ms,omitzero"` // 1,000: how long new entries wait for further ones before they wake; 0 = they do not
+	ToldLeaseMs  *int64 `json:"told_lease_ms,omitzero"`  // 0 = never: how long after the end of its turn a told entry becomes new again
+	Fallback     *bool  `json:"fallback,omitzero"`       // true; false posts webhooks without hints by themselves
 }
 
 // Wake says whether new entries start a turn.
@@ -65,11 +69,15 @@ type Settings struct {
 	Ack          AckBy
 	WakeWhen     WakeWhen
 	WakeMaxWait  time.Duration // 0 = without a bound
+	WakeWindow   time.Duration // 0 = new entries wake at once
+	ToldLease    time.Duration // 0 = told entries stay told
+	Fallback     bool          // webhooks without hints are grouped by what they are
 }
 
 // The bounds of a policy: times in milliseconds.
 const (
 	minTime     = 100
+	minLease    = 60_000
 	maxTime     = int64(31 * 24 * time.Hour / time.Millisecond)
 	maxMaxItems = 10_000
 )
@@ -95,6 +103,7 @@ func (p Policy) Settings(wake Wake) Settings {
 		Enabled: p.Enabled == nil || *p.Enabled, MaxItems: 20, Wake: wake, Ack: AckTurnEnd, WakeWhen: WhenSettled,
 		Window: duration(p.WindowMs, 30*time.Second), MaxDelay: duration(p.MaxDelayMs, 2*time.Minute),
 		MaxDigestAge: duration(p.MaxDigestAgeMs, 24*time.Hour), WakeMaxWait: duration(p.WakeMaxWaitMs, 30*time.Minute),
+		WakeWindow: duration(p.WakeWindowMs, time.Second), ToldLease: duration(p.ToldLeaseMs, 0), Fallback: p.Fallback == nil || *p.Fallback,
 	}
 	if p.MaxItems != nil {
 		s.MaxItems = int(*p.MaxItems)
@@ -118,6 +127,7 @@ func (s Settings) Policy() Policy {
 	return Policy{
 		Enabled: &s.Enabled, WindowMs: ms(s.Window), MaxDelayMs: ms(s.MaxDelay), MaxItems: &n,
 		MaxDigestAgeMs: ms(s.MaxDigestAge), Wake: s.Wake, Ack: s.Ack, WakeWhen: s.WakeWhen, WakeMaxWaitMs: ms(s.WakeMaxWait),
+		WakeWindowMs: ms(s.WakeWindow), ToldLeaseMs: ms(s.ToldLease), Fallback: &s.Fallback,
 	}
 }
 
@@ -134,6 +144,8 @@ func (p Policy) Check() error {
 		{"max_items", p.MaxItems, 1, maxMaxItems, ""},
 		{"max_digest_age_ms", p.MaxDigestAgeMs, minTime, maxTime, ""},
 		{"wake_max_wait_ms", p.WakeMaxWaitMs, minTime, maxTime, ", or 0 for no bound"},
+		{"wake_window_ms", p.WakeWindowMs, minTime, maxTime, ", or 0 for at once"},
+		{"told_lease_ms", p.ToldLeaseMs, minLease, maxTime, ", or 0 for never"},
 	} {
 		if v.value != nil && (*v.value < v.least || *v.value > v.most) && (*v.value != 0 || v.orZero == "") {
 			return turns.Invalid("policy."+v.name, turns.ReasonRange, "must be between %d and %d%s", v.least, v.most, v.orZero)

@@ -23,6 +23,7 @@ type Inbox struct {
 	NewEntries     int
 	FlushAt        int64 // of the earliest flush
 	TimerAt        int64 // of the earliest timer
+	LeaseAt        int64 // when the earliest told entries become new again
 	AckedAt        int64 // of the oldest acknowledged item that is kept
 	Expired        int64 // no entry or raw item with a greater seq was removed
 
@@ -75,9 +76,11 @@ func (b *Inbox) Settle(first int64) {
 // DueAt is when the inbox has something to do by itself, in milliseconds; 0 =
 // never, as things are.
 func (b *Inbox) DueAt() int64 {
-	due := b.FlushAt
-	if b.TimerAt != 0 && (due == 0 || b.TimerAt < due) {
-		due = b.TimerAt
+	var due int64
+	for _, at := range []int64{b.FlushAt, b.TimerAt, b.LeaseAt} {
+		if at != 0 && (due == 0 || at < due) {
+			due = at
+		}
 	}
 	return due
 }
@@ -87,11 +90,11 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "inboxes",
 	Columns: []string{"thread_id", "due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq", "lease_at"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted", "told_seq", "stalled_at", "woken_seq", "lease_at"},
 	Unique: ledger.ErrStale,
 })
 
@@ -142,7 +145,7 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
 		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
 		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged, notify.Settle(b.Lifted, first),
-		notify.Settle(b.ToldSeq, first), b.StalledAt, notify.Settle(b.Woken, first),
+		notify.Settle(b.ToldSeq, first), b.StalledAt, notify.Settle(b.Woken, first), b.LeaseAt,
 	}, nil
 }
 
@@ -153,7 +156,7 @@ func ReadRow(v ledger.Values) (*Inbox, error) {
 		UnackedEntries: int(v.Int(6)), NewEntries: int(v.Int(7)), FlushAt: v.Int(8), TimerAt: v.Int(9), AckedAt: v.Int(10),
 		Expired: v.Int(11), Silent: int(v.Int(12)), WakeAt: v.Int(13), Stalled: Stall(v.Text(14)), ToldTurn: v.Text(15),
 		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18), Lifted: v.Int(22),
-		ToldSeq: v.Int(23), StalledAt: v.Int(24), Woken: v.Int(25),
+		ToldSeq: v.Int(23), StalledAt: v.Int(24), Woken: v.Int(25), LeaseAt: v.Int(26),
 	}
 	if err := json.Unmarshal(v.Blob(19), &b.Policy); err != nil {
 		return nil, fmt.Errorf("policy of the inbox of %s: %w", b.ThreadID, err)

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -32,6 +33,10 @@ type Digest struct {
 	FirstAt     notify.Time
 	LastAt      notify.Time
 	Senders     []string // different ones, at most maxSenders
+	Subjects    int      // what its items that are not acknowledged are about: see Raw.About
+	Outcomes    Outcomes // of the subjects
+	Passive     int      // pending items that wait for the next snapshot: they start no window
+	Failing     bool     // a failure was posted at once, and no window has passed since
 }
 
 // maxSenders is how many people a summary counts.
@@ -41,10 +46,11 @@ const maxSenders = 50
 var DigestTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_digests",
 	Columns: []string{"created_seq", "thread_id", "source", "resource_ref", "event_family", "open", "waiting", "revision", "newest",
-		"pending", "unacked", "fresh", "opened_at", "pending_at", "flush_at", "last_raw", "first_at", "last_at", "senders", "last_summary"},
+		"pending", "unacked", "fresh", "opened_at", "pending_at", "flush_at", "last_raw", "first_at", "last_at", "senders", "last_summary",
+		"subjects", "outcomes", "passive", "failing"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"open", "waiting", "revision", "newest", "pending", "unacked", "fresh", "pending_at", "flush_at", "last_raw",
-		"first_at", "last_at", "senders", "last_summary"},
+		"first_at", "last_at", "senders", "last_summary", "subjects", "outcomes", "passive", "failing"},
 	Unique: ledger.ErrStale,
 })
 
@@ -82,10 +88,15 @@ func (d *Digest) Values(first int64) (ledger.Values, error) {
 			return nil, err
 		}
 	}
+	outcomes, err := d.Outcomes.column()
+	if err != nil {
+		return nil, err
+	}
 	return ledger.Values{
 		notify.Settle(d.Seq, first), d.ThreadID, d.Source, d.ResourceRef, d.EventFamily, ledger.Flag(d.Open), ledger.Flag(d.Pending > 0),
 		int64(d.Revision), notify.Settle(d.Newest, first), int64(d.Pending), int64(d.Unacked), int64(d.Fresh), d.OpenedAt.Milli(),
 		d.PendingAt.Milli(), d.FlushAt, notify.Settle(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders, d.LastSummary,
+		int64(d.Subjects), outcomes, int64(d.Passive), ledger.Flag(d.Failing),
 	}, nil
 }
 
@@ -96,6 +107,12 @@ func ReadDigest(v ledger.Values) (*Digest, error) {
 		Revision: int(v.Int(7)), Newest: v.Int(8), Pending: int(v.Int(9)), Unacked: int(v.Int(10)), Fresh: int(v.Int(11)),
 		OpenedAt: notify.TimeFromMilli(v.Int(12)), PendingAt: notify.TimeFromMilli(v.Int(13)), FlushAt: v.Int(14), LastRaw: v.Int(15),
 		FirstAt: notify.TimeFromMilli(v.Int(16)), LastAt: notify.TimeFromMilli(v.Int(17)), LastSummary: v.Text(19),
+		Subjects: int(v.Int(20)), Passive: int(v.Int(22)), Failing: v.Int(23) != 0,
+	}
+	if b := v.Blob(21); len(b) > 0 {
+		if err := json.Unmarshal(b, &d.Outcomes); err != nil {
+			return nil, fmt.Errorf("outcomes of digest %d: %w", d.Seq, err)
+		}
 	}
 	if b := v.Blob(18); len(b) > 0 {
 		if err := json.Unmarshal(b, &d.Senders); err != nil {
@@ -107,7 +124,7 @@ func ReadDigest(v ledger.Values) (*Digest, error) {
 
 func (d *Digest) clone() *Digest {
 	c := *d
-	c.Senders = slices.Clone(d.Senders)
+	c.Senders, c.Outcomes = slices.Clone(d.Senders), maps.Clone(d.Outcomes)
 	return &c
 }
 

@@ -36,13 +36,15 @@ type Raw struct {
 	Told       bool
 	Expired    bool
 	Chain      int
+	About      string // what it is about: of the items of a digest about the same, the newest counts; "" = it counts for itself
+	Outcome    string // what came of that; "" = nothing is known
 }
 
 // RawTable is where raw items are stored.
 var RawTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_items",
 	Columns: []string{"created_seq", "thread_id", "source", "native_id", "digest", "occurred_at", "received_at", "sender", "size",
-		"acked_seq", "acked_at", "told", "expired", "chain"},
+		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome"},
 	Key:     []string{"created_seq"},
 	Mutable: []string{"acked_seq", "acked_at", "told", "expired"},
 	Unique:  ledger.ErrStale,
@@ -53,6 +55,8 @@ var (
 	RawBySeq    = &ledger.Index{Table: RawTable, Columns: []string{"created_seq"}}
 	RawByNative = &ledger.Index{Table: RawTable, Unique: true, Columns: []string{"thread_id", "source", "native_id"}}
 	RawOfDigest = &ledger.Index{Table: RawTable, Name: "inbox_items_digest", Columns: []string{"digest", "created_seq"}}
+	// RawAbout has the items that are about something; a prefix of it must be more than "".
+	RawAbout = &ledger.Index{Table: RawTable, Name: "inbox_items_about", Columns: []string{"digest", "about", "created_seq"}}
 	// RawUnacked has what retention must keep the events of.
 	RawUnacked = &ledger.Index{Table: RawTable, Name: "inbox_items_unacked", Columns: []string{"created_seq"}, Where: []ledger.Only{{Column: "acked_seq", Values: []any{int64(0)}}}}
 	// RawOfThread is for removing the items of a thread.
@@ -69,7 +73,7 @@ func (r *Raw) ID() any { return r.Seq }
 func (r *Raw) New() bool { return r.Seq < 0 }
 
 // Bytes implements ledger.Row.
-func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) }
+func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) + len(r.About) }
 
 // Settle implements ledger.Row.
 func (r *Raw) Settle(first int64) {
@@ -81,7 +85,7 @@ func (r *Raw) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
 		notify.Settle(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.Settle(r.Digest, first), r.OccurredAt.Milli(),
 		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.Settle(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
-		ledger.Flag(r.Expired), int64(r.Chain),
+		ledger.Flag(r.Expired), int64(r.Chain), r.About, r.Outcome,
 	}, nil
 }
 
@@ -91,6 +95,7 @@ func ReadRaw(v ledger.Values) *Raw {
 		Seq: v.Int(0), ThreadID: v.Text(1), Source: v.Text(2), NativeID: v.Text(3), Digest: v.Int(4),
 		OccurredAt: notify.TimeFromMilli(v.Int(5)), ReceivedAt: notify.TimeFromMilli(v.Int(6)), Sender: v.Text(7), Size: v.Int(8),
 		AckedSeq: v.Int(9), AckedAt: notify.TimeFromMilli(v.Int(10)), Told: v.Int(11) != 0, Expired: v.Int(12) != 0, Chain: int(v.Int(13)),
+		About: v.Text(14), Outcome: v.Text(15),
 	}
 }
 

@@ -1019,6 +1019,9 @@ export type ThreadReadResult = {
     ack?: Open<"turn_end" | "explicit">;
     wake_when?: Open<"settled" | "each">;
     wake_max_wait_ms?: number;
+    wake_window_ms?: number;
+    told_lease_ms?: number;
+    fallback?: boolean;
   };
   subscriptions?: {
     subscription_id: string;
@@ -2147,6 +2150,9 @@ export interface InboxConfigureParams {
     ack?: Open<"turn_end" | "explicit"> | null;
     wake_when?: Open<"settled" | "each"> | null;
     wake_max_wait_ms?: number | null;
+    wake_window_ms?: number | null;
+    told_lease_ms?: number | null;
+    fallback?: boolean | null;
   } | null;
   reset?: string[] | null;
   idempotency_key?: string | null;
@@ -2165,6 +2171,9 @@ export type InboxConfigureResult = {
     ack?: Open<"turn_end" | "explicit">;
     wake_when?: Open<"settled" | "each">;
     wake_max_wait_ms?: number;
+    wake_window_ms?: number;
+    told_lease_ms?: number;
+    fallback?: boolean;
   };
   seq: number;
 };
@@ -4318,6 +4327,8 @@ export interface InboxReceivedEvent {
   event_family?: string;
   flush_at?: string;
   chain?: number;
+  about?: string;
+  outcome?: string;
   requested_by?: string;
 }
 
@@ -4430,6 +4441,9 @@ export interface InboxConfiguredEvent {
     ack?: Open<"turn_end" | "explicit">;
     wake_when?: Open<"settled" | "each">;
     wake_max_wait_ms?: number;
+    wake_window_ms?: number;
+    told_lease_ms?: number;
+    fallback?: boolean;
   };
   set?: {
     enabled?: boolean;
@@ -4441,6 +4455,9 @@ export interface InboxConfiguredEvent {
     ack?: Open<"turn_end" | "explicit">;
     wake_when?: Open<"settled" | "each">;
     wake_max_wait_ms?: number;
+    wake_window_ms?: number;
+    told_lease_ms?: number;
+    fallback?: boolean;
   };
   requested_by?: string;
 }

@@ -1,0 +1,18 @@
+-- What items are about and what came of it, and what a digest says of these. An item of before is
+-- about nothing: each counts for itself.
+
+ALTER TABLE inbox_items ADD COLUMN about   TEXT NOT NULL DEFAULT ''; -- '' = about nothing else
+ALTER TABLE inbox_items ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
+CREATE INDEX inbox_items_about ON inbox_items (digest, about, created_seq) WHERE about > '';
+
+ALTER TABLE inbox_digests ADD COLUMN subjects INTEGER NOT NULL DEFAULT 0; -- different ones of its items
+ALTER TABLE inbox_digests ADD COLUMN outcomes BLOB;                       -- JSON: how many subjects have which; null = none
+ALTER TABLE inbox_digests ADD COLUMN passive  INTEGER NOT NULL DEFAULT 0; -- pending items that wait for the next snapshot
+ALTER TABLE inbox_digests ADD COLUMN failing  INTEGER NOT NULL DEFAULT 0; -- a failure was posted at once
+UPDATE inbox_digests SET subjects = pending + unacked;
+
+-- How often entries became new again because their turn had said nothing of them for so long, and
+-- when the next do; 0 = never.
+
+ALTER TABLE inbox_entries ADD COLUMN leases   INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inboxes       ADD COLUMN lease_at INTEGER NOT NULL DEFAULT 0;
