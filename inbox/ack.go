@@ -203,7 +203,7 @@ func (u *unackedItems) total() int {
 // Pending ones keep their window.
 func (b *Book) postRemainder(d *Digest) notify.ID {
 	rest, last := *d, int64(0)
-	rest.FirstAt, rest.LastAt, rest.Senders = notify.Time{}, notify.Time{}, nil
+	rest.clear()
 	skip := d.Pending
 	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		r := row.(*Raw)
@@ -215,7 +215,7 @@ func (b *Book) postRemainder(d *Digest) notify.ID {
 			if last == 0 {
 				last = r.Seq
 			}
-			rest.include(r.OccurredAt, r.Sender)
+			rest.takeAgain(b.rows, r)
 		}
 		return true
 	})

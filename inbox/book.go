@@ -47,7 +47,7 @@ type Book struct {
 func NewBook(threadID string, now notify.Time, settings Settings, bounds Bounds, box *Inbox, unit Unit, committed ledger.Reader) *Book {
 	return &Book{Now: now, Settings: settings, Bounds: bounds, rows: &view{
 		threadID: threadID, unit: unit, committed: committed, box: box,
-		overlay: map[*ledger.Table]map[any]ledger.Row{}, gone: map[*ledger.Table]map[int64]bool{}, natives: map[nativeKey]int64{},
+		overlay: map[*ledger.Table]map[any]ledger.Row{}, gone: map[*ledger.Table]map[int64]bool{}, natives: map[nativeKey]int64{}, abouts: map[AboutKey]int64{},
 	}}
 }
 

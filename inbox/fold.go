@@ -152,13 +152,14 @@ func order(seq int64) int64 {
 // sizeOf is how many bytes an item counts in the bound of an inbox: about what
 // its event takes.
 func sizeOf(b *Received) int64 {
-	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender))
+	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome))
 }
 
 func (f *folding) received(b *Received) {
 	raw := &Raw{
 		Seq: f.h.Seq, ThreadID: f.h.ThreadID, Source: b.Source, NativeID: b.NativeID, Digest: seqOf(b.DigestID),
 		OccurredAt: b.OccurredAt, ReceivedAt: f.h.Timestamp, Sender: b.Sender, Size: sizeOf(b), Chain: b.Chain,
+		About: b.About, Outcome: b.Outcome,
 	}
 	box := f.box()
 	box.UnackedItems++
@@ -177,12 +178,20 @@ func (f *folding) received(b *Received) {
 				Open: true, OpenedAt: f.h.Timestamp,
 			}
 		}
-		if d.Pending == 0 {
+		if d.Pending == d.Passive {
 			d.PendingAt = f.h.Timestamp
 		}
 		d.Pending++
-		d.FlushAt, d.LastRaw, d.LastSummary = b.FlushAt.Milli(), raw.Seq, b.Summary
-		d.include(b.OccurredAt, b.Sender)
+		switch b.Flush {
+		case FlushPassive:
+			d.Passive++
+		case FlushFirst:
+			d.Failing = true
+		}
+		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
+		if d.take(f.s, raw) {
+			d.LastSummary = b.Summary
+		}
 		box.PendingItems++
 		f.s.Put(d)
 	}
@@ -206,7 +215,10 @@ func (f *folding) posted(b *Posted) {
 		d.Fresh += n
 		box.PendingItems -= n
 		if d.Pending == 0 {
-			d.PendingAt, d.FlushAt = notify.Time{}, 0
+			d.PendingAt, d.FlushAt, d.Passive = notify.Time{}, 0, 0
+		}
+		if b.Reason != ReasonImmediate && n > 0 {
+			d.Failing = false
 		}
 		d.Revision, d.Newest = e.Revision, e.Seq
 		if b.ClosesDigest {
@@ -327,16 +339,19 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 		n := len(list) - sort.Search(len(list), func(i int) bool { return order(list[i].Seq) <= order(e.LastRaw) })
 		f.lose(e, n, d.Fresh > 0)
 	}
-	d.FirstAt, d.LastAt, d.Senders = notify.Time{}, notify.Time{}, nil
+	d.clear()
 	if d.Unacked+d.Pending == 0 {
 		d.Open = false
 	} else {
 		f.s.Rows(RawTable, group(seq), func(row ledger.Row) bool {
 			if r := row.(*Raw); r.AckedSeq == 0 {
-				d.include(r.OccurredAt, r.Sender)
+				d.takeAgain(f.s, r)
 			}
 			return true
 		})
+		if r, ok := f.s.Row(RawTable, d.LastRaw).(*Raw); ok && r.AckedSeq != 0 {
+			d.LastSummary = "" // what is left must not say it
+		}
 	}
 	f.s.Put(d)
 }

@@ -96,8 +96,8 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i]})
-		if it.Grouped() && b.Settings.Enabled {
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome})
+		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
 		if unacked > b.Bounds.MaxUnackedItems || bytes > b.Bounds.MaxUnackedBytes || pending > b.Bounds.MaxPendingItems {
@@ -122,27 +122,33 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
+		About: it.About, Outcome: it.Outcome,
 	}
 	var d *Digest
-	if it.Grouped() && b.Settings.Enabled {
-		d = b.digestFor(it.Grouping, it.Source)
-		body.ResourceRef, body.EventFamily = it.Grouping.ResourceRef, it.Grouping.EventFamily
+	g := it.groupIn(&b.Settings)
+	if g != nil {
+		d = b.digestFor(g, it.Source)
+		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
+		if g.Flush == FlushFirst || g.Flush == FlushPassive {
+			body.Flush = g.Flush
+		}
+		if newest := b.newestLike(d, it); newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
+			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
+		}
 	}
 	seq := b.rows.unit.NextSeq() // after a rollover may have added an event
 	body.RawID = RawID(seq)
-	if it.Grouped() && b.Settings.Enabled {
-		digest, first := seq, b.Now
+	failing := false // before this item
+	if g != nil {
+		digest := seq
 		if d != nil {
-			digest = d.Seq
-			if d.Pending > 0 {
-				first = d.PendingAt
-			}
+			digest, failing = d.Seq, d.Failing
 			b.stats.Merged++
 		} else {
 			b.stats.Opened++
 		}
 		body.DigestID = DigestID(digest)
-		body.FlushAt = earlier(first.Add(b.Settings.MaxDelay), b.Now.Add(b.Settings.Window))
+		body.FlushAt = b.flushAt(d, g)
 	}
 	b.add(notify.InboxReceived, body)
 	b.rows.natives[nativeKey{it.Source, it.NativeID}] = seq
@@ -160,16 +166,51 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		return out
 	}
 	d = b.rows.Row(DigestTable, seqOf(body.DigestID)).(*Digest)
-	g := it.Grouping
 	switch {
 	case g.Breaks == BreaksAfter:
 		out.EntryID = b.flush(d, ReasonImmediate, true)
-	case g.Flush == FlushImmediate:
+	case g.Flush == FlushImmediate || g.Flush == FlushFirst && !failing:
 		out.EntryID = b.flush(d, ReasonImmediate, false)
-	case d.Pending >= b.Settings.MaxItems:
+	case d.Pending-d.Passive >= b.Settings.MaxItems:
 		out.EntryID = b.flush(d, ReasonSize, false)
+	case body.Fallback && b.Settings.WakeWindow == 0:
+		out.EntryID = b.flush(d, ReasonWindow, false)
 	}
 	return out
+}
+
+// fallbackWindows is after how many windows a fallback is posted at the latest.
+const fallbackWindows = 5
+
+// flushAt is when a digest is posted at the latest that an item of the group joins; d is nil if it
+// opens the digest. A digest in which nothing but passive items waits is posted when its time is
+// over.
+func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
+	waits := d != nil && d.Pending > d.Passive
+	switch first := b.Now; {
+	case g.Flush == FlushPassive && d != nil && d.Pending > 0:
+		return notify.TimeFromMilli(d.FlushAt)
+	case g.Flush == FlushPassive:
+		return notify.TimeOf(b.Now.Add(b.Settings.MaxDigestAge))
+	default:
+		window, most := b.Settings.Window, b.Settings.MaxDelay
+		if g.ResourceRef == "" {
+			window, most = b.Settings.WakeWindow, fallbackWindows*b.Settings.WakeWindow
+		}
+		if waits {
+			first = d.PendingAt
+		}
+		return earlier(first.Add(most), b.Now.Add(window))
+	}
+}
+
+// newestLike is the newest item of the digest that is about the same, nil if there is none.
+func (b *Book) newestLike(d *Digest, it *Item) *Raw {
+	if d == nil || it.About == "" {
+		return nil
+	}
+	r, _ := b.rows.Row(RawTable, AboutKey{d.Seq, it.About}).(*Raw)
+	return r
 }
 
 func earlier(x, y time.Time) notify.Time {
@@ -238,7 +279,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 	body := &Posted{
 		Entry: Entry{
 			EntryID: EntryID(seq), Kind: KindSnapshot, DigestID: DigestID(d.Seq), Revision: d.Revision + 1, Source: d.Source,
-			ResourceRef: d.ResourceRef, EventFamily: d.EventFamily, Summary: summaryOfDigest(d, count, last), Count: count,
+			ResourceRef: d.ResourceRef, EventFamily: d.EventFamily, Fallback: d.ResourceRef == "", Summary: summaryOfDigest(d, count, last), Count: count,
 			LastRawID: RawID(last), FirstAt: d.FirstAt, LastAt: d.LastAt, PostedAt: b.Now,
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,

@@ -20,11 +20,14 @@ type Item struct {
 	Summary    string         `json:"summary,omitzero"`     // one line
 	Payload    jsontext.Value `json:"payload,omitzero"`
 	Grouping   *Grouping      `json:"grouping,omitzero"` // nil = not grouped
+	About      string         `json:"about,omitzero"`    // what it is about, such as one comment: see Raw
+	Outcome    string         `json:"outcome,omitzero"`  // what came of that, such as success
 
 	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see view.daily
 	Sender     string `json:"-"` // who caused it: a digest says how many people did
 	Chain      int    `json:"-"` // of the turn that it is about: see Wake
 	Event      *Event `json:"-"` // of the source events: what it was made of
+	Variant    string `json:"-"` // of a webhook: what kind of event it is, by which it is grouped if Policy.Fallback says so
 	OfJob      bool   `json:"-"` // the end of a job, which is acknowledged at once: a program asks for it
 	Truncated  bool   `json:"-"` // Payload is the beginning of the original, as a JSON string
 	TotalBytes int64  `json:"-"` // of the original, if Truncated
@@ -64,6 +67,8 @@ type Flush string
 const (
 	FlushNormal    Flush = "normal"
 	FlushImmediate Flush = "immediate"
+	FlushFirst     Flush = "first"   // only the first such item since the last snapshot that its window has posted does not wait
+	FlushPassive   Flush = "passive" // it waits for the next snapshot, and is no reason for one
 )
 
 // Breaks says whether an item ends its digest: before it, so that it opens
@@ -77,9 +82,18 @@ const (
 	BreaksAfter  Breaks = "after"
 )
 
-// Grouped reports whether the item goes into a digest.
-func (it *Item) Grouped() bool {
-	return it.Grouping != nil && it.Grouping.ResourceRef != "" && it.Grouping.EventFamily != ""
+// groupIn is the group of the item in an inbox with these settings; nil = it goes into no digest.
+// A group without ResourceRef is a fallback: see Policy.
+func (it *Item) groupIn(s *Settings) *Grouping {
+	switch {
+	case !s.Enabled:
+		return nil
+	case it.Grouping != nil && it.Grouping.ResourceRef != "" && it.Grouping.EventFamily != "":
+		return it.Grouping
+	case it.Variant != "" && s.Fallback:
+		return &Grouping{EventFamily: it.Variant}
+	}
+	return nil
 }
 
 // The sources of the server itself. Nothing else may use their names, nor names that
@@ -99,7 +113,8 @@ const (
 	MaxItems        = 256      // of one inbox/ingest
 	MaxPayloadBytes = 64 << 10 // of a payload
 	MaxSummary      = 400      // characters
-	MaxIDBytes      = 256      // of a native_id, a resource_ref, an event_family
+	MaxIDBytes      = 256      // of a native_id, a resource_ref, an event_family, an about
+	MaxOutcome      = 32       // of an outcome
 	MaxSourceBytes  = 64
 )
 
@@ -110,10 +125,10 @@ func (it *Item) Check(field string) error {
 	if !ValidSource(it.Source) {
 		return turns.Invalid(at("source"), turns.ReasonInvalid, "must be 1 to %d of a-z A-Z 0-9 . _ -", MaxSourceBytes)
 	}
-	texts := map[string]string{"native_id": it.NativeID}
+	texts := map[string]string{"native_id": it.NativeID, "about": it.About}
 	if g := it.Grouping; g != nil {
 		texts["grouping.resource_ref"], texts["grouping.event_family"] = g.ResourceRef, g.EventFamily
-		if err := turns.OneOf(at("grouping.flush"), turns.ReasonUnknown, g.Flush, FlushNormal, FlushImmediate); err != nil {
+		if err := turns.OneOf(at("grouping.flush"), turns.ReasonUnknown, g.Flush, FlushNormal, FlushImmediate, FlushFirst, FlushPassive); err != nil {
 			return err
 		}
 		if err := turns.OneOf(at("grouping.breaks"), turns.ReasonUnknown, g.Breaks, BreaksNone, BreaksBefore, BreaksAfter); err != nil {
@@ -129,6 +144,8 @@ func (it *Item) Check(field string) error {
 		}
 	}
 	switch {
+	case it.Outcome != "" && !ValidOutcome(it.Outcome):
+		return turns.Invalid(at("outcome"), turns.ReasonInvalid, "must be 1 to %d of a-z _", MaxOutcome)
 	case it.NativeID == "":
 		return turns.Invalid(at("native_id"), turns.ReasonRequired, "must not be empty")
 	case utf8.RuneCountInString(it.Summary) > MaxSummary:
@@ -153,6 +170,11 @@ func ValidSource(name string) bool {
 		}
 	}
 	return true
+}
+
+// ValidOutcome reports whether an item may have the outcome.
+func ValidOutcome(s string) bool {
+	return s != "" && len(s) <= MaxOutcome && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 // TakenForOwn returns the source of the server that has this name, or that a person or

@@ -22,6 +22,8 @@ func TestPolicyBounds(t *testing.T) {
 		{"max_items", func(p *Policy, n *int64) { p.MaxItems = n }, 1, 10_000, false},
 		{"max_digest_age_ms", func(p *Policy, n *int64) { p.MaxDigestAgeMs = n }, 100, month, false},
 		{"wake_max_wait_ms", func(p *Policy, n *int64) { p.WakeMaxWaitMs = n }, 100, month, true},
+		{"wake_window_ms", func(p *Policy, n *int64) { p.WakeWindowMs = n }, 100, month, true},
+		{"told_lease_ms", func(p *Policy, n *int64) { p.ToldLeaseMs = n }, 60_000, month, true},
 	} {
 		for n, good := range map[int64]bool{m.least: true, m.most: true, m.least - 1: false, m.most + 1: false, 0: m.zero, -1: false, -1 << 63: false, 1<<63 - 1: false} {
 			var p Policy
@@ -44,7 +46,7 @@ func TestPolicyBounds(t *testing.T) {
 func TestPolicyDefaults(t *testing.T) {
 	want := Settings{
 		Enabled: true, Window: 30 * time.Second, MaxDelay: 2 * time.Minute, MaxItems: 20, MaxDigestAge: 24 * time.Hour, Wake: WakeNone, Ack: AckTurnEnd,
-		WakeWhen: WhenSettled, WakeMaxWait: 30 * time.Minute,
+		WakeWhen: WhenSettled, WakeMaxWait: 30 * time.Minute, WakeWindow: time.Second, Fallback: true,
 	}
 	if got := (Policy{}).Settings(WakeNone); got != want {
 		t.Errorf("got %+v", got)
@@ -56,7 +58,8 @@ func TestPolicyDefaults(t *testing.T) {
 
 func TestPolicyMembersAreSetAndResetAlone(t *testing.T) {
 	off, n := false, int64(700)
-	all := Policy{Enabled: &off, WindowMs: &n, MaxDelayMs: &n, MaxItems: &n, MaxDigestAgeMs: &n, Wake: WakeNone, Ack: AckExplicit, WakeWhen: WhenEach, WakeMaxWaitMs: &n}
+	all := Policy{Enabled: &off, WindowMs: &n, MaxDelayMs: &n, MaxItems: &n, MaxDigestAgeMs: &n, Wake: WakeNone, Ack: AckExplicit, WakeWhen: WhenEach, WakeMaxWaitMs: &n,
+		WakeWindowMs: &n, ToldLeaseMs: &n, Fallback: &off}
 	if got := (Policy{}).with(all, nil); !got.equal(all) {
 		t.Errorf("all set: %+v", got)
 	}

@@ -26,7 +26,7 @@ type Digest struct {
 	Unacked     int   // items in a snapshot that are not acknowledged
 	Fresh       int   // of those, the ones that were not told
 	OpenedAt    notify.Time
-	PendingAt   notify.Time // when the first of the pending items arrived
+	PendingAt   notify.Time // when the first of the pending items arrived that are not passive
 	FlushAt     int64       // milliseconds; 0 = nothing is pending
 	LastRaw     int64       // seq of its newest item
 	LastSummary string      // of that item
@@ -36,7 +36,7 @@ type Digest struct {
 	Subjects    int      // what its items that are not acknowledged are about: see Raw.About
 	Outcomes    Outcomes // of the subjects
 	Passive     int      // pending items that wait for the next snapshot: they start no window
-	Failing     bool     // a failure was posted at once, and no window has passed since
+	Failing     bool     // an item with FlushFirst came, and no window was posted since
 }
 
 // maxSenders is how many people a summary counts.
@@ -128,16 +128,50 @@ func (d *Digest) clone() *Digest {
 	return &c
 }
 
-// include counts an item that is not acknowledged in what summaries are made of.
-func (d *Digest) include(occurred notify.Time, sender string) {
-	if d.FirstAt.IsZero() || occurred.Before(d.FirstAt.Time) {
-		d.FirstAt = occurred
+// take counts a new item in what summaries are made of. It reports whether it is the newest one
+// about its subject: only that counts.
+func (d *Digest) take(s ledger.State, r *Raw) bool {
+	d.span(r)
+	if old, ok := s.Row(RawTable, r.AboutKey()).(*Raw); ok {
+		if !r.NewerThan(old) {
+			return false
+		}
+		if old.AckedSeq == 0 {
+			d.Subjects--
+			d.Outcomes.count(old.Outcome, -1)
+		}
 	}
-	if d.LastAt.IsZero() || occurred.After(d.LastAt.Time) {
-		d.LastAt = occurred
+	d.count(r)
+	return true
+}
+
+func (d *Digest) count(r *Raw) {
+	d.Subjects++
+	d.Outcomes.count(r.Outcome, 1)
+}
+
+// clear forgets what summaries are made of; takeAgain counts one of the items that are left.
+func (d *Digest) clear() {
+	d.FirstAt, d.LastAt, d.Senders, d.Subjects, d.Outcomes = notify.Time{}, notify.Time{}, nil, 0, nil
+}
+
+func (d *Digest) takeAgain(s ledger.State, r *Raw) {
+	d.span(r)
+	if newest, ok := s.Row(RawTable, r.AboutKey()).(*Raw); !ok || newest.Seq == r.Seq {
+		d.count(r)
 	}
-	if sender != "" && len(d.Senders) < maxSenders && !slices.Contains(d.Senders, sender) {
-		d.Senders = append(d.Senders, sender)
+}
+
+// span extends the digest's time and people by those of an item.
+func (d *Digest) span(r *Raw) {
+	if d.FirstAt.IsZero() || r.OccurredAt.Before(d.FirstAt.Time) {
+		d.FirstAt = r.OccurredAt
+	}
+	if d.LastAt.IsZero() || r.OccurredAt.After(d.LastAt.Time) {
+		d.LastAt = r.OccurredAt
+	}
+	if r.Sender != "" && len(d.Senders) < maxSenders && !slices.Contains(d.Senders, r.Sender) {
+		d.Senders = append(d.Senders, r.Sender)
 		slices.Sort(d.Senders)
 	}
 }

@@ -26,6 +26,7 @@ type Entry struct {
 	Source       string      `json:"source"`
 	ResourceRef  string      `json:"resource_ref,omitzero"`
 	EventFamily  string      `json:"event_family,omitzero"`
+	Fallback     bool        `json:"fallback,omitzero"` // of a digest of what has no resource_ref: EventFamily is the kind of event
 	Summary      string      `json:"summary"`
 	Count        int         `json:"count"`
 	LastRawID    notify.ID   `json:"last_raw_id"`
@@ -53,6 +54,7 @@ func (e *Entry) Visible() bool { return e.AckedAt.IsZero() && e.By == 0 }
 // name sets the ids from the seqs.
 func (e *Entry) name() {
 	e.EntryID, e.DigestID, e.LastRawID, e.SupersededBy = EntryID(e.Seq), DigestID(e.Digest), RawID(e.LastRaw), EntryID(e.By)
+	e.Fallback = e.Digest != 0 && e.ResourceRef == ""
 }
 
 // EntryTable is where entries are stored.

@@ -56,7 +56,7 @@ var (
 	RawByNative = &ledger.Index{Table: RawTable, Unique: true, Columns: []string{"thread_id", "source", "native_id"}}
 	RawOfDigest = &ledger.Index{Table: RawTable, Name: "inbox_items_digest", Columns: []string{"digest", "created_seq"}}
 	// RawAbout has the items that are about something; a prefix of it must be more than "".
-	RawAbout = &ledger.Index{Table: RawTable, Name: "inbox_items_about", Columns: []string{"digest", "about", "created_seq"}}
+	RawAbout = &ledger.Index{Table: RawTable, Name: "inbox_items_about", Columns: []string{"digest", "about", "occurred_at", "created_seq"}}
 	// RawUnacked has what retention must keep the events of.
 	RawUnacked = &ledger.Index{Table: RawTable, Name: "inbox_items_unacked", Columns: []string{"created_seq"}, Where: []ledger.Only{{Column: "acked_seq", Values: []any{int64(0)}}}}
 	// RawOfThread is for removing the items of a thread.
@@ -101,6 +101,25 @@ func ReadRaw(v ledger.Values) *Raw {
 
 // group is the name of the rows of a digest for ledger.State.Rows.
 func group(digest int64) string { return strconv.FormatInt(digest, 10) }
+
+// AboutKey identifies, for ledger.State.Row, the newest item of a digest that is about the same:
+// see Raw.NewerThan. There is none about "".
+type AboutKey struct {
+	Digest int64
+	About  string
+}
+
+// AboutKey is the key of the item's subject.
+func (r *Raw) AboutKey() AboutKey { return AboutKey{r.Digest, r.About} }
+
+// NewerThan reports whether the item occurred later than another one, or arrived later if they
+// occurred at once. Senders deliver in any order.
+func (r *Raw) NewerThan(other *Raw) bool {
+	if !r.OccurredAt.Equal(other.OccurredAt.Time) {
+		return r.OccurredAt.After(other.OccurredAt.Time)
+	}
+	return order(r.Seq) > order(other.Seq)
+}
 
 // Group implements the grouping of rows that a rebuild needs; "" = none.
 func (r *Raw) Group() string {

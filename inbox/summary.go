@@ -23,14 +23,26 @@ func summaryOfItem(r *Received) string {
 	return sanitize.Line(r.Source+" "+id, MaxSummary)
 }
 
-// summaryOfDigest says what a snapshot shows, such as "3 review comments on
-// pr:135 by 2 people"; a single item has its own summary. It is made of the items, never of
-// an older summary. last is the newest raw item that is shown.
+// summaryOfDigest says what a snapshot shows, such as "3 ci updates on pr:135 by ann: 2 success,
+// 1 failure; latest: CI lint failed"; a single subject has the summary of its newest item. It is
+// made of the items, never of an older summary: what an older item of a subject says is not
+// repeated, for it may have been deleted since. count is how many items it shows, last the newest
+// of them.
 func summaryOfDigest(d *Digest, count int, last int64) string {
-	if count == 1 && last == d.LastRaw && d.LastSummary != "" {
-		return d.LastSummary
+	latest := ""
+	if last == d.LastRaw {
+		latest = d.LastSummary
+	}
+	if d.Subjects > 0 {
+		count = d.Subjects
+	}
+	if count == 1 && latest != "" {
+		return latest
 	}
 	s := fmt.Sprintf("%d %s on %s", count, plural(family(d.EventFamily), count), d.ResourceRef)
+	if d.ResourceRef == "" {
+		s = fmt.Sprintf("%d events of %s: %s", count, d.Source, d.EventFamily)
+	}
 	switch n := len(d.Senders); {
 	case n == 0:
 	case n == 1:
@@ -39,6 +51,12 @@ func summaryOfDigest(d *Digest, count int, last int64) string {
 		s += fmt.Sprintf(" by %d or more people", n)
 	default:
 		s += fmt.Sprintf(" by %d people", n)
+	}
+	if len(d.Outcomes) > 0 {
+		s += ": " + d.Outcomes.String()
+	}
+	if latest != "" {
+		s += "; latest: " + latest
 	}
 	return sanitize.Line(s, MaxSummary)
 }

@@ -136,7 +136,7 @@ func TestOneItemSpeaksForItself(t *testing.T) {
 		count int
 		last  int64
 		want  string
-	}{{1, 7, "ada merged pr:2"}, {1, 5, "1 lifecycle on pr:2 by ada"}, {2, 7, "2 lifecycle on pr:2 by ada"}} {
+	}{{1, 7, "ada merged pr:2"}, {1, 5, "1 lifecycle on pr:2 by ada"}, {2, 7, "2 lifecycle on pr:2 by ada; latest: ada merged pr:2"}, {2, 5, "2 lifecycle on pr:2 by ada"}} {
 		if got := summaryOfDigest(d, c.count, c.last); got != c.want {
 			t.Errorf("%d items up to %d: %q, want %q", c.count, c.last, got, c.want)
 		}

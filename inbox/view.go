@@ -22,6 +22,7 @@ type view struct {
 	gone      map[*ledger.Table]map[int64]bool     // rows that the unit has removed, by created_seq
 	changed   []ledger.Row                         // in the order of the first change; superseded by overlay
 	natives   map[nativeKey]int64                  // raw items of this unit; 0 = looked up, and there was none
+	abouts    map[AboutKey]int64                   // the newest raw items of this unit that are about something
 	acked     int                                  // entries that became fully acknowledged
 	err       error                                // the first error of reading
 }
@@ -92,6 +93,8 @@ func (v *view) Row(t *ledger.Table, id any) ledger.Row {
 		return v.openDigest(key)
 	case rowKey:
 		return v.get(t, tables[t].bySeq, key.threadID, key.id)
+	case AboutKey:
+		return v.newestAbout(key)
 	case int64:
 		if key <= 0 {
 			return nil
@@ -222,6 +225,12 @@ func (v *view) Put(row ledger.Row) {
 			}
 		}
 		return
+	case *Raw:
+		if r.About != "" && r.Seq < 0 {
+			if old, ok := v.overlay[RawTable][v.abouts[r.AboutKey()]].(*Raw); !ok || r.NewerThan(old) {
+				v.abouts[r.AboutKey()] = r.Seq
+			}
+		}
 	case *Entry:
 		if old, ok := v.Row(EntryTable, r.Seq).(*Entry); ok && old.AckedAt.IsZero() && !r.AckedAt.IsZero() {
 			v.acked++

@@ -57,6 +57,25 @@ func (v *view) entryOfItem(raw int64) *Entry {
 	return e
 }
 
+// newestAbout finds the newest item of a digest that is about the same. A digest that the unit
+// itself has opened has no committed items.
+func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
+	own, _ := v.overlay[RawTable][v.abouts[key]].(*Raw)
+	if own != nil {
+		row = own
+	}
+	if key.About == "" || key.Digest <= 0 {
+		return row
+	}
+	v.scan(RawTable, ledger.Range{Index: RawAbout, Prefix: []any{key.Digest, key.About}, Newest: true}, func(r ledger.Row) bool {
+		if own == nil || r.(*Raw).NewerThan(own) {
+			row = r
+		}
+		return false
+	})
+	return row
+}
+
 // visibleAt lists the entries after one seq and up to another that were visible then and are
 // not fully acknowledged now: also those that are superseded since. It ends after items items;
 // next is the seq of the last entry then.

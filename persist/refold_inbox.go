@@ -25,8 +25,8 @@ type foldedInbox struct {
 	named map[name]int64
 }
 
-// name is what finds a row besides its seq: an inbox.OpenKey, or the key of a
-// subscription or a timer, which may have the same id.
+// name is what finds a row besides its seq: an inbox.OpenKey, an inbox.AboutKey, or the key of
+// a subscription or a timer, which may have the same id.
 type name struct {
 	table *ledger.Table
 	key   any
@@ -100,6 +100,11 @@ func (f *foldedInbox) Put(row ledger.Row) {
 		f.row = r
 	case *inbox.Raw:
 		f.keep(r.Seq, r, r.Group())
+		if key := (name{r.Table(), r.AboutKey()}); r.About != "" {
+			if old, ok := f.tables[r.Table()][f.named[key]].(*inbox.Raw); !ok || r.NewerThan(old) {
+				f.named[key] = r.Seq
+			}
+		}
 	case *inbox.Entry:
 		f.keep(r.Seq, r, r.Group())
 	case *inbox.Digest:

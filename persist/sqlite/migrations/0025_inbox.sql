@@ -3,7 +3,7 @@
 
 ALTER TABLE inbox_items ADD COLUMN about   TEXT NOT NULL DEFAULT ''; -- '' = about nothing else
 ALTER TABLE inbox_items ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
-CREATE INDEX inbox_items_about ON inbox_items (digest, about, created_seq) WHERE about > '';
+CREATE INDEX inbox_items_about ON inbox_items (digest, about, occurred_at, created_seq) WHERE about > '';
 
 ALTER TABLE inbox_digests ADD COLUMN subjects INTEGER NOT NULL DEFAULT 0; -- different ones of its items
 ALTER TABLE inbox_digests ADD COLUMN outcomes BLOB;                       -- JSON: how many subjects have which; null = none
