@@ -159,7 +159,7 @@ func (f *folding) received(b *Received) {
 	raw := &Raw{
 		Seq: f.h.Seq, ThreadID: f.h.ThreadID, Source: b.Source, NativeID: b.NativeID, Digest: seqOf(b.DigestID),
 		OccurredAt: b.OccurredAt, ReceivedAt: f.h.Timestamp, Sender: b.Sender, Size: sizeOf(b), Chain: b.Chain,
-		About: b.About, Outcome: b.Outcome,
+		About: b.About, Outcome: b.Outcome, Passive: b.Flush == FlushPassive,
 	}
 	box := f.box()
 	box.UnackedItems++
