@@ -132,17 +132,8 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
 			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
 		}
-		flush := g.Flush
-		if flush != FlushImmediate && flush != FlushFirst && b.waits(d, newest) {
-			flush = FlushPassive
-		}
-		if flush != g.Flush {
-			again := *g
-			again.Flush = flush
-			g = &again
-		}
-		if flush == FlushFirst || flush == FlushPassive {
-			body.Flush = flush
+		if g.Flush == FlushFirst || g.Flush == FlushPassive {
+			body.Flush = g.Flush
 		}
 		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
 	}
@@ -212,16 +203,6 @@ func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
 		}
 		return earlier(first.Add(most), b.Now.Add(window))
 	}
-}
-
-// waits reports whether an item of the digest is pending, and a reason for a snapshot: one about
-// the same is no further one.
-func (b *Book) waits(d *Digest, r *Raw) bool {
-	if r == nil || r.Passive || r.AckedSeq != 0 || d.Pending == 0 {
-		return false
-	}
-	posted, ok := b.rows.Row(EntryTable, d.Newest).(*Entry)
-	return !ok || order(r.Seq) > order(posted.LastRaw)
 }
 
 // newestLike is the newest item of the digest that is about the same, nil if there is none.
