@@ -36,6 +36,10 @@ func TestADigestSaysWhatHappened(t *testing.T) {
 	if got := summaryOfDigest(fallback, 3, 9); got != "3 events of gh: star.created; latest: bob starred it" {
 		t.Errorf("a fallback: %s", got)
 	}
+	one := &Digest{Source: "ci", EventFamily: "build", Subjects: 1}
+	if got := summaryOfDigest(one, 1, 9); got != "1 event of ci: build" {
+		t.Errorf("a fallback of one item that says nothing: %s", got)
+	}
 }
 
 func TestADigestNamesEightOutcomes(t *testing.T) {

@@ -2102,7 +2102,7 @@ export interface InboxIngestParams {
     grouping?: {
       resource_ref?: string | null;
       event_family?: string | null;
-      flush?: Open<"normal" | "immediate"> | null;
+      flush?: Open<"normal" | "immediate" | "first" | "passive"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
     about?: string | null;
@@ -4333,7 +4333,7 @@ export interface InboxReceivedEvent {
   about?: string;
   outcome?: string;
   fallback?: boolean;
-  flush?: Open<"normal" | "immediate">;
+  flush?: Open<"normal" | "immediate" | "first" | "passive">;
   requested_by?: string;
 }
 
