@@ -288,3 +288,36 @@ func (h *harness) inboxRows(thread string) (n int) {
 	}
 	return n
 }
+
+// Rows of items that are no longer needed are removed without an event: a fold must not depend on
+// them. The harness refolds.
+func TestSubjectsDoNotDependOnForgottenItems(t *testing.T) {
+	bubble(t, retention(), func(h *harness) {
+		h.watchdog.Reset(60 * 24 * time.Hour)
+		h.thread("a", "")
+		age := int64(30 * 24 * time.Hour / time.Millisecond)
+		h.configure("a", inbox.Policy{MaxDigestAgeMs: &age})
+		about := func(id string, at time.Duration) inbox.Item {
+			it := grouped(id, "pr:1")
+			it.About, it.Summary, it.OccurredAt = "x", "words of "+id, notify.TimeOf(time.Now().Add(at))
+			return it
+		}
+		h.ingest("a", about("1", 0))
+		time.Sleep(time.Minute)
+		first := h.entries("a")[0].EntryID
+		h.ingest("a", grouped("2", "pr:1"))
+		time.Sleep(time.Minute)
+		h.ackEntries("a", first)
+		time.Sleep(4 * 24 * time.Hour)
+		h.ackEntries("a", h.ingest("a", item("later")).Results[0].EntryID)
+		time.Sleep(2 * 24 * time.Hour)
+		if n := h.rawRows("a"); n != 2 {
+			t.Fatalf("%d rows", n)
+		}
+		h.ingest("a", about("3", -10*24*time.Hour))
+		time.Sleep(time.Minute)
+		if got := h.entries("a")[0].Summary; got != "2 comments on pr:1; latest: words of 3" {
+			t.Error(got)
+		}
+	})
+}

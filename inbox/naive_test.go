@@ -70,7 +70,7 @@ type naiveDigest struct {
 // newestAbout is the item about the same that occurred last.
 func (d *naiveDigest) newestAbout(about string) (newest *naiveItem) {
 	for _, it := range d.items {
-		if it.about == about && about != "" && (newest == nil || !it.occurred.Before(newest.occurred)) {
+		if it.about == about && about != "" && !it.expired && (newest == nil || !it.occurred.Before(newest.occurred)) {
 			newest = it
 		}
 	}
@@ -445,7 +445,7 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
 	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
 	if d.resource == "" {
-		s = fmt.Sprintf("%d events of %s: %s", n, d.source, d.family)
+		s = fmt.Sprintf("%d %s of %s: %s", n, [2]string{"event", "events"}[min(n, 2)-1], d.source, d.family)
 	}
 	switch len(people) {
 	case 0:

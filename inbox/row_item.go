@@ -108,7 +108,8 @@ func ReadRaw(v ledger.Values) *Raw {
 func group(digest int64) string { return strconv.FormatInt(digest, 10) }
 
 // AboutKey identifies, for ledger.State.Row, the newest item of a digest that is about the same:
-// see Raw.NewerThan. There is none about "".
+// see Raw.NewerThan. There is none about "", and none that has expired: its row is removed one
+// day without an event.
 type AboutKey struct {
 	Digest int64
 	About  string
