@@ -58,7 +58,7 @@ func (s *inboxes) Row(t *ledger.Table, id any) ledger.Row {
 	if key, ok := id.(inbox.AboutKey); ok {
 		var newest *inbox.Raw
 		for _, row := range s.rows[t] {
-			if r := row.(*inbox.Raw); r.About != "" && !r.Expired && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
+			if r := row.(*inbox.Raw); r.About != "" && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
 				newest = r
 			}
 		}

@@ -266,11 +266,27 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 		return len(added) < d.Pending
 	})
 	slices.Reverse(added)
+	if d.Subjects == 0 { // something newer about each was acknowledged before they came
+		shown := *d
+		shown.show(b.unacked(d))
+		d = &shown
+	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
 	if closes && reason != ReasonRollover {
 		b.stats.closed(reason)
 	}
 	return id
+}
+
+// unacked are the items of the digest that are not acknowledged, the newest first.
+func (b *Book) unacked(d *Digest) (list []*Raw) {
+	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		if r := row.(*Raw); r.AckedSeq == 0 {
+			list = append(list, r)
+		}
+		return true
+	})
+	return list
 }
 
 // postSnapshot posts a snapshot of count items up to the raw item last. It

@@ -70,7 +70,7 @@ type naiveDigest struct {
 // newestAbout is the item about the same that occurred last.
 func (d *naiveDigest) newestAbout(about string) (newest *naiveItem) {
 	for _, it := range d.items {
-		if it.about == about && about != "" && !it.expired && (newest == nil || !it.occurred.Before(newest.occurred)) {
+		if it.about == about && about != "" && (newest == nil || !it.occurred.Before(newest.occurred)) {
 			newest = it
 		}
 	}
@@ -413,7 +413,7 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		want.LastRawID = RawID(it.seq)
 	}
 	want.Count = len(shown)
-	want.Summary = naiveSummary(d, shown, people)
+	want.Summary = naiveSummary(d, shown, reason == ReasonRemainder, people)
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
 		superseded = EntryID(d.newest.seq)
@@ -429,16 +429,16 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 }
 
 // naiveSummary is the sentence for the families that the model uses.
-func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
+func naiveSummary(d *naiveDigest, shown []*naiveItem, remainder bool, people map[string]bool) string {
 	latest := d.latest
 	if shown[len(shown)-1] != d.items[len(d.items)-1] {
 		latest = ""
 	}
 	subjects := d.subjects(shown)
-	n := len(subjects)
-	if n == 0 {
-		n = len(shown)
+	if remainder || len(subjects) == 0 {
+		subjects = (&naiveDigest{items: shown}).subjects(shown)
 	}
+	n := len(subjects)
 	if n == 1 && latest != "" {
 		return latest
 	}

@@ -108,8 +108,7 @@ func ReadRaw(v ledger.Values) *Raw {
 func group(digest int64) string { return strconv.FormatInt(digest, 10) }
 
 // AboutKey identifies, for ledger.State.Row, the newest item of a digest that is about the same:
-// see Raw.NewerThan. There is none about "", and none that has expired: its row is removed one
-// day without an event.
+// see Raw.NewerThan. There is none about "".
 type AboutKey struct {
 	Digest int64
 	About  string

@@ -288,7 +288,7 @@ func (s *memState) Row(t *ledger.Table, id any) ledger.Row {
 	if key, ok := id.(AboutKey); ok {
 		var newest *Raw
 		for _, row := range s.rows[t] {
-			if r := row.(*Raw); r.About != "" && !r.Expired && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
+			if r := row.(*Raw); r.About != "" && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
 				newest = r
 			}
 		}

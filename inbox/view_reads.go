@@ -57,8 +57,8 @@ func (v *view) entryOfItem(raw int64) *Entry {
 	return e
 }
 
-// newestAbout finds the item of an AboutKey. A digest that the unit itself has opened has no
-// committed items.
+// newestAbout finds the newest item of a digest that is about the same. A digest that the unit
+// itself has opened has no committed items.
 func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
 	own, _ := v.overlay[RawTable][v.abouts[key]].(*Raw)
 	if own != nil {
@@ -67,11 +67,7 @@ func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
 	if key.About == "" || key.Digest <= 0 {
 		return row
 	}
-	all := ledger.Range{Index: RawAbout, Prefix: []any{key.Digest, key.About}, Newest: true, Only: where("expired", 0)}
-	v.scan(RawTable, all, func(r ledger.Row) bool {
-		if r.(*Raw).Expired { // by the unit
-			return true
-		}
+	v.scan(RawTable, ledger.Range{Index: RawAbout, Prefix: []any{key.Digest, key.About}, Newest: true}, func(r ledger.Row) bool {
 		if own == nil || r.(*Raw).NewerThan(own) {
 			row = r
 		}

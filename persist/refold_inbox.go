@@ -23,8 +23,6 @@ type foldedInbox struct {
 	// asked for, in the order of their seqs.
 	live  map[liveGroup][]int64
 	named map[name]int64
-	// subjects are the items about something, without some of those that have expired.
-	subjects map[inbox.AboutKey][]int64
 }
 
 // name is what finds a row besides its seq: an inbox.OpenKey, an inbox.AboutKey, or the key of
@@ -42,7 +40,7 @@ type liveGroup struct {
 func newFoldedInbox() *foldedInbox {
 	f := &foldedInbox{
 		tables: map[*ledger.Table]map[int64]ledger.Row{}, seqs: map[*ledger.Table][]int64{},
-		live: map[liveGroup][]int64{}, named: map[name]int64{}, subjects: map[inbox.AboutKey][]int64{},
+		live: map[liveGroup][]int64{}, named: map[name]int64{},
 	}
 	for _, t := range inboxTables {
 		f.tables[t.index.Table] = map[int64]ledger.Row{}
@@ -101,8 +99,12 @@ func (f *foldedInbox) Put(row ledger.Row) {
 	case *inbox.Inbox:
 		f.row = r
 	case *inbox.Raw:
-		f.keepSubject(r)
 		f.keep(r.Seq, r, r.Group())
+		if key := (name{r.Table(), r.AboutKey()}); r.About != "" {
+			if old, ok := f.tables[r.Table()][f.named[key]].(*inbox.Raw); !ok || r.NewerThan(old) {
+				f.named[key] = r.Seq
+			}
+		}
 	case *inbox.Entry:
 		f.keep(r.Seq, r, r.Group())
 	case *inbox.Digest:
@@ -126,31 +128,6 @@ func (f *foldedInbox) Put(row ledger.Row) {
 			delete(f.named, name{r.Of, gone.ID()})
 		}
 		delete(f.tables[r.Of], seq)
-	}
-}
-
-// keepSubject keeps which item is the newest about its subject, of those that have not expired.
-func (f *foldedInbox) keepSubject(r *inbox.Raw) {
-	items, key := f.tables[r.Table()], r.AboutKey()
-	named := name{r.Table(), key}
-	newest, _ := items[f.named[named]].(*inbox.Raw)
-	switch {
-	case r.About == "":
-	case items[r.Seq] == nil:
-		f.subjects[key] = append(f.subjects[key], r.Seq)
-		if newest == nil || r.NewerThan(newest) {
-			f.named[named] = r.Seq
-		}
-	case r.Expired && newest != nil && newest.Seq == r.Seq:
-		delete(f.named, named)
-		f.subjects[key] = slices.DeleteFunc(f.subjects[key], func(seq int64) bool {
-			other := items[seq].(*inbox.Raw)
-			gone := other.Expired || seq == r.Seq
-			if old, ok := items[f.named[named]].(*inbox.Raw); !gone && (!ok || other.NewerThan(old)) {
-				f.named[named] = seq
-			}
-			return gone
-		})
 	}
 }
 
