@@ -90,26 +90,14 @@ func (k *inboxKeeper) expireInbox(before time.Time) error {
 // removeAtOnce is how many rows one unit removes.
 const removeAtOnce = 1000
 
-// forget removes the rows of expired items that are no longer needed to recognise duplicates, nor
-// to know whether what comes is the newest about its subject: a digest keeps its items.
-// There is no event for it, because no read shows these rows, and no fold depends on them.
+// forget removes the rows of expired items that are no longer needed to recognise duplicates.
+// There is no event for it, because no read shows these rows.
 func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	expired := ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}
-	kept := map[int64]bool{} // digests
-	return k.removeRows(expired, func(rd ledger.Reader, v ledger.Values) (bool, error) {
+	return k.removeRows(expired, func(v ledger.Values) bool {
 		raw := inbox.ReadRaw(v)
-		if !raw.Expired || raw.Source == inbox.SourceTurns || !raw.ReceivedAt.Before(since) {
-			return false, nil
-		}
-		if _, known := kept[raw.Digest]; !known && raw.About != "" {
-			d, err := rd.Get(inbox.DigestBySeq, raw.Digest)
-			if err != nil {
-				return false, err
-			}
-			kept[raw.Digest] = d != nil
-		}
-		return raw.About == "" || !kept[raw.Digest], nil
+		return raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since)
 	})
 }
 
@@ -134,7 +122,7 @@ func (k *inboxKeeper) removeInbox() error {
 	// Items come last: a later look finds unfinished removals by them.
 	for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
 		of := ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}
-		if err := k.removeRows(of, func(ledger.Reader, ledger.Values) (bool, error) { return true, nil }); err != nil {
+		if err := k.removeRows(of, func(ledger.Values) bool { return true }); err != nil {
 			return err
 		}
 	}
@@ -142,16 +130,12 @@ func (k *inboxKeeper) removeInbox() error {
 }
 
 // removeRows removes the rows of a range for which goes is true, in pieces.
-func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Reader, ledger.Values) (bool, error)) error {
+func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Values) bool) error {
 	for {
 		var gone []ledger.Row
 		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
 			return rd.Scan(r, func(v ledger.Values) error {
-				yes, err := goes(rd, v)
-				if err != nil {
-					return err
-				}
-				if yes {
+				if goes(v) {
 					gone = append(gone, &ledger.Removal{Of: r.Index.Table, Key: []any{v.Int(0)}})
 				}
 				if len(gone) == removeAtOnce {

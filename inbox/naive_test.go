@@ -56,6 +56,7 @@ type naiveItem struct {
 }
 
 type naiveDigest struct {
+	remainder                   bool // its newest snapshot is one
 	seq                         int64
 	source, resource, family    string
 	open, removed               bool
@@ -412,8 +413,8 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		}
 		want.LastRawID = RawID(it.seq)
 	}
-	want.Count = len(shown)
-	want.Summary = naiveSummary(d, shown, reason == ReasonRemainder, people)
+	want.Count, d.remainder = len(shown), reason == ReasonRemainder
+	want.Summary = naiveSummary(d, shown, people)
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
 		superseded = EntryID(d.newest.seq)
@@ -429,16 +430,20 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 }
 
 // naiveSummary is the sentence for the families that the model uses.
-func naiveSummary(d *naiveDigest, shown []*naiveItem, remainder bool, people map[string]bool) string {
+func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
 	latest := d.latest
 	if shown[len(shown)-1] != d.items[len(d.items)-1] {
 		latest = ""
 	}
 	subjects := d.subjects(shown)
-	if remainder || len(subjects) == 0 {
-		subjects = (&naiveDigest{items: shown}).subjects(shown)
-	}
 	n := len(subjects)
+	if n == 0 {
+		n = len(shown)
+	}
+	if d.remainder || len(subjects) == 0 {
+		subjects = (&naiveDigest{items: shown}).subjects(shown)
+		n = len(subjects)
+	}
 	if n == 1 && latest != "" {
 		return latest
 	}
