@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -355,6 +356,18 @@ func TestAgesHaveOneUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{30 * time.Second: "30s", 2 * time.Minute: "2m", 24 * time.Hour: "24h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s", 1500 * time.Millisecond: "1.5s"} {
 		if got := shortDuration(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestGroupOfAnEntryInWords(t *testing.T) {
+	for want, e := range map[string]inbox.Entry{
+		"pr:1 (reviews)":                    {ResourceRef: "pr:1", EventFamily: "reviews"},
+		"events of the kind issues.labeled": {EventFamily: "issues.labeled", Fallback: true},
+		"":                                  {},
+	} {
+		if got := groupOf(e); got != want {
+			t.Errorf("%+v is about %q, want %q", e, got, want)
 		}
 	}
 }
