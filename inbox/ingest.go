@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -311,7 +312,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 
 // FlushDue flushes the digests whose time has come.
 func (b *Book) FlushDue() error {
-	for _, d := range b.rows.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
+	for _, d := range b.rows.pending(b.Now.Milli()) {
 		b.flush(d, ReasonWindow, false)
 	}
 	return b.rows.err
@@ -320,7 +321,7 @@ func (b *Book) FlushDue() error {
 // FlushAll flushes everything that is pending.
 func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
 	ids := []notify.ID{}
-	for _, d := range b.rows.pending(func(*Digest) bool { return true }) {
+	for _, d := range b.rows.pending(math.MaxInt64 - 1) {
 		ids = append(ids, b.flush(d, reason, false))
 	}
 	return ids, b.rows.err
