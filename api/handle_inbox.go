@@ -40,9 +40,15 @@ func isEntry(field string, id notify.ID) error {
 	if _, ok := id.Seq(inbox.EntryPrefix); ok {
 		return nil
 	}
-	e := Errorf(KindEntryNotFound, "%s: no such entry in this inbox", field)
-	e.Data.Field = field
-	return e
+	return &inbox.FieldError{Field: field, Err: inbox.ErrEntryNotFound}
+}
+
+// isItem refuses what is no id of an item, as isEntry does.
+func isItem(field string, id notify.ID) error {
+	if _, ok := id.Seq(inbox.RawPrefix); ok {
+		return nil
+	}
+	return &inbox.FieldError{Field: field, Err: inbox.ErrItemNotFound}
 }
 
 // isAfter refuses a position in a list that is no id of what it lists.
@@ -225,6 +231,11 @@ func (h *Handlers) checkAck(ctx context.Context, c *inbox.Ack) error {
 	}
 	for i, id := range c.EntryIDs {
 		if err := isEntry(fmt.Sprintf("entry_ids[%d]", i), id); err != nil {
+			return err
+		}
+	}
+	for i, id := range c.RawIDs {
+		if err := isItem(fmt.Sprintf("raw_ids[%d]", i), id); err != nil {
 			return err
 		}
 	}

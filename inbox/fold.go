@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -270,6 +272,10 @@ func eachItem(s ledger.State, e *Entry, visit func(*Raw)) {
 }
 
 func (f *folding) acked(b *Acked) {
+	if len(b.RawIDs) > 0 {
+		f.ackedItems(b)
+		return
+	}
 	// The entry of each digest that reaches furthest has all items of the others.
 	last := map[int64]*Entry{}
 	var list []*Entry
@@ -291,41 +297,69 @@ func (f *folding) acked(b *Acked) {
 	}
 }
 
+// ackedItems acknowledges items that were named. Those that belong to no digest are in the
+// entries that are listed.
+func (f *folding) ackedItems(b *Acked) {
+	for _, id := range b.EntryIDs {
+		if e := f.entry(seqOf(id)); e != nil && e.Digest == 0 {
+			f.ackEntry(e)
+		}
+	}
+	lists := map[int64][]*Raw{}
+	var digests []int64
+	for _, id := range b.RawIDs {
+		r, ok := f.s.Row(RawTable, seqOf(id)).(*Raw)
+		if !ok || r.Digest == 0 || r.AckedSeq != 0 {
+			continue
+		}
+		if lists[r.Digest] == nil {
+			digests = append(digests, r.Digest)
+		}
+		lists[r.Digest] = append(lists[r.Digest], r)
+	}
+	for _, digest := range digests {
+		list := lists[digest]
+		slices.SortFunc(list, func(x, y *Raw) int { return cmp.Compare(order(y.Seq), order(x.Seq)) })
+		f.ackedInDigest(digest, list)
+	}
+}
+
 // ackEntry acknowledges the items of an entry.
 func (f *folding) ackEntry(e *Entry) {
-	box := f.box()
 	var list []*Raw // the newest first
 	eachItem(f.s, e, func(r *Raw) { list = append(list, r) })
-	fresh := 0
-	for _, r := range list {
-		next := *r
-		next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
-		box.UnackedItems--
-		box.UnackedBytes -= r.Size
-		if !r.Told {
-			fresh++
-		}
-		f.s.Put(&next)
+	switch {
+	case len(list) == 0:
+	case e.Digest == 0:
+		f.ack(list[0])
+		f.lose(e, 1, false)
+	default:
+		f.ackedInDigest(e.Digest, list)
 	}
-	if len(list) == 0 {
-		return
-	}
+}
+
+// ack acknowledges an item.
+func (f *folding) ack(r *Raw) {
+	box, next := f.box(), *r
+	next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
+	box.UnackedItems--
+	box.UnackedBytes -= r.Size
 	if box.AckedAt == 0 {
 		box.AckedAt = f.h.Timestamp.Milli()
 	}
-	if e.Digest == 0 {
-		f.lose(e, 1, false)
-		return
-	}
-	f.ackedInDigest(e.Digest, list, fresh)
+	f.s.Put(&next)
 }
 
-// ackedInDigest follows the acknowledgement of items of a digest, the newest
-// first; fresh of them had not been told.
-func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
+// ackedInDigest acknowledges items of a digest that are in a snapshot, the newest first.
+func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 	d := f.digest(seq)
-	d.Unacked -= len(list)
-	d.Fresh -= fresh
+	for _, r := range list {
+		d.Unacked--
+		if !r.Told {
+			d.Fresh--
+		}
+		f.ack(r)
+	}
 	var snapshots []Entry
 	f.s.Rows(EntryTable, group(seq), func(row ledger.Row) bool {
 		if e := row.(*Entry); e.AckedAt.IsZero() {
@@ -335,7 +369,7 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 	})
 	for i := range snapshots {
 		e := &snapshots[i]
-		// Each item was in every snapshot that reaches it.
+		// What was not acknowledged until now was in every snapshot that reaches it.
 		n := len(list) - sort.Search(len(list), func(i int) bool { return order(list[i].Seq) <= order(e.LastRaw) })
 		f.lose(e, n, d.Fresh > 0)
 	}

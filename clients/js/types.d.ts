@@ -2105,6 +2105,8 @@ export interface InboxIngestParams {
       flush?: Open<"normal" | "immediate"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
+    about?: string | null;
+    outcome?: string | null;
   }[];
   idempotency_key?: string | null;
   _meta?: unknown;
@@ -2198,6 +2200,7 @@ export type InboxReadResult = {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;
@@ -2246,6 +2249,7 @@ export type InboxExpandResult = {
 export interface InboxAckParams {
   thread_id: string;
   entry_ids?: string[] | null;
+  raw_ids?: string[] | null;
   through_entry_id?: string | null;
   all?: boolean | null;
   as_of_seq?: number | null;
@@ -4329,6 +4333,8 @@ export interface InboxReceivedEvent {
   chain?: number;
   about?: string;
   outcome?: string;
+  fallback?: boolean;
+  flush?: Open<"normal" | "immediate">;
   requested_by?: string;
 }
 
@@ -4346,6 +4352,7 @@ export interface InboxPostedEvent {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;
@@ -4363,13 +4370,14 @@ export interface InboxPostedEvent {
   requested_by?: string;
 }
 
-/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. */
+/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. With raw_ids exactly these items were, and entry_ids lists the visible entries of which nothing is left. */
 export interface InboxAckedEvent {
   seq: number;
   thread_seq: number;
   thread_id: string;
   timestamp: string;
   entry_ids: string[];
+  raw_ids?: string[];
   raw_count: number;
   by: Open<"client" | "turn" | "await" | "job">;
   turn_id?: string;
