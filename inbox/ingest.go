@@ -128,13 +128,14 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	g := it.groupIn(&b.Settings)
 	if g != nil {
 		d = b.digestFor(g, it.Source)
-		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
+		newest := b.newestLike(d, it)
+		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
+			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
+		}
 		if g.Flush == FlushFirst || g.Flush == FlushPassive {
 			body.Flush = g.Flush
 		}
-		if newest := b.newestLike(d, it); newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
-			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
-		}
+		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
 	}
 	seq := b.rows.unit.NextSeq() // after a rollover may have added an event
 	body.RawID = RawID(seq)
