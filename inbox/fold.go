@@ -214,7 +214,7 @@ func (f *folding) take(d *Digest, r *Raw) (newest bool) {
 		return true
 	}
 	newest = r.NewerThan(old)
-	if posted, ok := f.s.Row(EntryTable, d.Newest).(*Entry); old.AckedSeq == 0 && !old.Passive && !r.Passive && (!ok || order(old.Seq) > order(posted.LastRaw)) {
+	if posted, _ := f.s.Row(EntryTable, d.Newest).(*Entry); d.IsPending(posted, old) && !old.Passive && !r.Passive {
 		d.Passive++
 		if r.Passive = !newest; newest {
 			next := *old
@@ -383,6 +383,7 @@ func (f *folding) ack(r *Raw) {
 // ackedInDigest acknowledges items of a digest that are in a snapshot, the newest first.
 func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 	d := f.digest(seq)
+	said := f.lastSaid(d)
 	for _, r := range list {
 		d.Unacked--
 		if !r.Told {
@@ -413,11 +414,27 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 			}
 			return true
 		})
-		if r, ok := f.s.Row(RawTable, d.LastRaw).(*Raw); ok && r.AckedSeq != 0 {
-			d.LastSummary = "" // what is left must not say it
-		}
+	}
+	if said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
+		d.LastSummary = "" // what is left must not say it
 	}
 	f.s.Put(d)
+}
+
+// lastSaid is the item that has said the digest's LastSummary, nil if there is none: the last one
+// that is the newest about its subject.
+func (f *folding) lastSaid(d *Digest) (said *Raw) {
+	if d.LastSummary == "" {
+		return nil
+	}
+	f.s.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		r := row.(*Raw)
+		if newest, ok := f.s.Row(RawTable, r.AboutKey()).(*Raw); r.AckedSeq == 0 && (!ok || newest.Seq == r.Seq) {
+			said = r
+		}
+		return said == nil
+	})
+	return said
 }
 
 // lose takes n acknowledged items from an entry. fresh says whether a visible
