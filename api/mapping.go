@@ -61,6 +61,7 @@ var sentinels = []struct {
 	{Err: inbox.ErrItemNotFound, kind: KindItemNotFound},
 	{Err: inbox.ErrItemExpired, kind: KindEntryExpired},
 	{Err: inbox.ErrDigestNotFound, kind: KindEntryNotFound, field: "digest_id"},
+	{Err: inbox.ErrUnknownDigest, kind: KindDigestNotFound, field: "digest_id"},
 	{Err: inbox.ErrTimerNotFound, kind: KindTimerNotFound},
 	{Err: inbox.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
 	{Err: inbox.ErrConflict, kind: KindConflict},

@@ -12,6 +12,7 @@ var (
 	ErrItemNotFound         = errors.New("no such item in this inbox")
 	ErrItemExpired          = errors.New("the item has been removed, long after it was acknowledged or its thread was closed")
 	ErrDigestNotFound       = errors.New("no such digest in this inbox")
+	ErrUnknownDigest        = errors.New("no such digest in this inbox, or it was removed with its items") // of a read
 	ErrTimerNotFound        = errors.New("no such timer in this inbox")
 	ErrSubscriptionNotFound = errors.New("no such subscription in this inbox")
 	ErrConflict             = errors.New("it exists with other members")

@@ -68,6 +68,10 @@ type Received struct {
 	Outcome     string         `json:"outcome,omitzero"`
 	Fallback    bool           `json:"fallback,omitzero"` // of the digest: see Entry
 	Flush       Flush          `json:"flush,omitzero"`    // of an item in a digest: first or passive
+
+	// SubscriptionIDs are the subscriptions that have let it in when it was stored. When it comes
+	// again for another one, nothing changes.
+	SubscriptionIDs []string `json:"subscription_ids,omitempty"`
 	Requested
 }
 

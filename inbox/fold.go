@@ -154,7 +154,11 @@ func order(seq int64) int64 {
 // sizeOf is how many bytes an item counts in the bound of an inbox: about what
 // its event takes.
 func sizeOf(b *Received) int64 {
-	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome))
+	ids := 0
+	for _, id := range b.SubscriptionIDs {
+		ids += len(id)
+	}
+	return int64(ids + 256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome))
 }
 
 func (f *folding) received(b *Received) {

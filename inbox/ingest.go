@@ -96,7 +96,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs})
 		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
@@ -122,7 +122,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-		About: it.About, Outcome: it.Outcome,
+		About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs,
 	}
 	var d *Digest
 	g := it.groupIn(&b.Settings)

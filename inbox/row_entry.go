@@ -37,6 +37,11 @@ type Entry struct {
 	AckedAt      notify.Time `json:"acked_at,omitzero"`
 	SupersededBy notify.ID   `json:"superseded_by,omitzero"`
 
+	// What it shows and is kept, the oldest first; MoreItems says that there may be more. Reads
+	// with Read.IncludeItemIDs have them.
+	ItemIDs   []notify.ID `json:"item_ids,omitempty"`
+	MoreItems bool        `json:"more_items,omitzero"`
+
 	ThreadID string `json:"-"`
 	Seq      int64  `json:"-"` // of EntryID, and so on; provisional until the commit
 	Digest   int64  `json:"-"`

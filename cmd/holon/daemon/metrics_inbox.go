@@ -101,8 +101,11 @@ func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
-	pending, unacked, err := s.d.store.View().InboxTotals(context.Background())
-	if err != nil {
+	var pending, unacked int64
+	if err := s.d.store.View().ReadRows(context.Background(), func(r persist.Snapshot) (err error) {
+		pending, unacked, err = persist.InboxTotals(r)
+		return err
+	}); err != nil {
 		ch <- prometheus.NewInvalidMetric(descPending, err)
 		return
 	}
