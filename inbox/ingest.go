@@ -144,7 +144,10 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		digest := seq
 		if d != nil {
 			digest, failing = d.Seq, d.Failing
-			b.stats.Merged++
+			b.stats.Grouped++
+			if d.Revision > 0 {
+				b.stats.Merged++
+			}
 		} else {
 			b.stats.Opened++
 		}
