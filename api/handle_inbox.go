@@ -223,7 +223,7 @@ type InboxItemsParams struct {
 type InboxItemsResult struct {
 	Items      []inbox.RawItem `json:"items"`
 	NextCursor string          `json:"next_cursor,omitzero"`
-	AsOfSeq    int64           `json:"as_of_seq"`
+	LatestSeq  int64           `json:"latest_seq"`
 }
 
 // InboxItems answers inbox/items.
@@ -241,7 +241,7 @@ func (h *Handlers) InboxItems(ctx context.Context, p InboxItemsParams) (InboxIte
 	page, err := h.api.InboxReader.InboxItems(ctx, inbox.ItemQuery{
 		ThreadID: p.ThreadID, State: p.State, Source: p.Source, DigestID: p.DigestID, Cursor: p.Cursor, Limit: limit, Newest: p.Order != OrderAsc,
 	})
-	return InboxItemsResult{Items: page.Items, NextCursor: page.Next, AsOfSeq: page.Latest}, err
+	return InboxItemsResult{Items: page.Items, NextCursor: page.Next, LatestSeq: page.Latest}, err
 }
 
 // InboxAckParams are the params of inbox/ack.

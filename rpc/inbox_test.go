@@ -163,7 +163,7 @@ func TestInboxesAreRead(t *testing.T) {
 		{"inbox/read", `{"thread_id":"full","after_entry_id":"ent_3","include_acked":true,"include_item_ids":true,"limit":7,"order":"desc"}`, `{"entries":[],"as_of_seq":9,"next_after_entry_id":"ent_9","unacked_entries":2,"pending_items":1}`},
 		{"inbox/expand", `{"thread_id":"full","entry_id":"ent_3","after_raw_id":"raw_2"}`, `"payload":{"a":1}`},
 		{"inbox/items", `{"thread_id":"full","order":"asc"}`, `"items":[{"raw_id":"raw_7","state":"pending",`},
-		{"inbox/items", `{"thread_id":"full","state":"pending","source":"ci","digest_id":"dig_3","cursor":"9","limit":7}`, `,"next_cursor":"7","as_of_seq":9}`},
+		{"inbox/items", `{"thread_id":"full","state":"pending","source":"ci","digest_id":"dig_3","cursor":"9","limit":7}`, `,"next_cursor":"7","latest_seq":9}`},
 		{"timer/list", `{"thread_id":"full"}`, `"timer_id":"timer_1"`},
 		{"thread/read", `{"thread_id":"full"}`, `"inbox":{"unacked":2,"pending":1}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
 		{"thread/read", `{"thread_id":"empty"}`, `"inbox":{"unacked":0,"pending":0}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},

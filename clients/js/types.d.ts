@@ -2284,7 +2284,7 @@ export type InboxItemsResult = {
     acked_at?: string;
   }[];
   next_cursor?: string;
-  as_of_seq: number;
+  latest_seq: number;
 };
 
 /** Acknowledges exactly the raw items of entries, or exactly those that are named. What has arrived since stays. */
