@@ -54,7 +54,7 @@ func (b *Book) Ack(c Ack) (AckResult, error) {
 		if err != nil {
 			return AckResult{}, err
 		}
-		return b.ackItems(items, cmp.Or(c.By, ByClient))
+		return ackItems(b, items, cmp.Or(c.By, ByClient))
 	}
 	entries, next, err := b.selected(c)
 	if err != nil {
@@ -147,11 +147,11 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 			ids = append(ids, id)
 		}
 	}
-	return b.addAck(&Acked{EntryIDs: ids, RawCount: left.total(), By: by, TurnID: turnID}, digests)
+	return addAck(b, &Acked{EntryIDs: ids, RawCount: left.total(), By: by, TurnID: turnID}, digests)
 }
 
 // ackItems acknowledges these items, and posts what remains of the snapshots that show them.
-func (b *Book) ackItems(items []*Raw, by By) (AckResult, error) {
+func ackItems(b *Book, items []*Raw, by By) (AckResult, error) {
 	body := &Acked{EntryIDs: []notify.ID{}, By: by}
 	var digests []int64
 	named := map[int64]int{} // by digest
@@ -180,11 +180,11 @@ func (b *Book) ackItems(items []*Raw, by By) (AckResult, error) {
 		}
 	}
 	body.RawCount = len(body.RawIDs)
-	return b.addAck(body, digests)
+	return addAck(b, body, digests)
 }
 
 // addAck adds the event, and posts what remains of the visible snapshots of these digests.
-func (b *Book) addAck(body *Acked, digests []int64) (AckResult, error) {
+func addAck(b *Book, body *Acked, digests []int64) (AckResult, error) {
 	out := AckResult{AckedItems: body.RawCount, RemainderEntryIDs: []notify.ID{}}
 	before := b.rows.acked
 	b.add(notify.InboxAcked, body)
