@@ -535,7 +535,7 @@ func (f *folding) expired(b *Expired) {
 		return true
 	})
 	f.s.Rows(EntryTable, through(1<<62), func(row ledger.Row) bool {
-		if e := row.(*Entry); old(e.AckedAt) && e.LastRaw <= last {
+		if e := row.(*Entry); old(e.AckedAt) && (e.LastRaw <= last || f.isExpired(e.LastRaw)) {
 			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
 			upTo = max(upTo, e.Seq)
 			// Its newest snapshot was acknowledged after all others.
@@ -549,6 +549,12 @@ func (f *folding) expired(b *Expired) {
 		f.s.Put(r)
 	}
 	f.box().Expired, f.box().AckedAt = max(f.box().Expired, upTo), b.NextAckedAt.Milli()
+}
+
+// isExpired reports whether an item has expired before: its row may be gone since.
+func (f *folding) isExpired(seq int64) bool {
+	r, ok := f.s.Row(RawTable, seq).(*Raw)
+	return !ok || r.Expired
 }
 
 func (f *folding) fired(b *TimerFired) {
