@@ -27,7 +27,8 @@ func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 // goroutine.
 type inboxKeeper struct {
 	a      *actor
-	wakeAt time.Time // when a bound on wakes ends, while entries are new; zero = not needed
+	wakeAt time.Time // when to judge again whether new entries wake the thread; zero = not needed
+	inLine bool      // they do, and the thread waits for a slot
 }
 
 // followInbox follows a commit that changed the inbox of the thread, or what keeps

@@ -205,7 +205,7 @@ func (f *folding) posted(b *Posted) {
 	e := b.Entry
 	e.ThreadID, e.Seq, e.Digest, e.LastRaw = f.h.ThreadID, f.h.Seq, seqOf(b.Entry.DigestID), seqOf(b.Entry.LastRawID)
 	e.name()
-	e.Unacked, e.Fresh = e.Count, true
+	e.Unacked, e.Fresh, e.AtOnce = e.Count, true, b.Reason == ReasonImmediate
 	box := f.box()
 	box.UnackedEntries++
 	if d := f.digest(e.Digest); d != nil {
