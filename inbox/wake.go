@@ -150,7 +150,7 @@ func (w *waiting) sinceOf(e *Entry) (since time.Time, atOnce bool, err error) {
 	if e.Revision < 2 {
 		return since, false, nil
 	}
-	err = w.r.Scan(ledger.Range{Index: EntryOfDigest, Prefix: []any{e.Digest}, Until: e.Seq, Newest: true}, func(v ledger.Values) error {
+	err = w.r.Scan(ledger.Range{Index: EntryOfDigest, Prefix: []any{e.Digest}, After: e.Seq, Newest: true}, func(v ledger.Values) error {
 		old := ReadEntry(v)
 		if old.ToldByTurnID != "" {
 			return ledger.ErrEnough
@@ -191,7 +191,7 @@ func (w *waiting) verdict() (v WakeVerdict) {
 
 // askedSince reports whether a client has asked for a turn of the thread after a seq.
 func askedSince(r ledger.Reader, threadID string, seq int64) (asked bool, err error) {
-	err = r.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, After: seq, Newest: true}, func(v ledger.Values) error {
+	err = r.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Until: seq, Newest: true}, func(v ledger.Values) error {
 		t, err := turns.Read(v)
 		if err != nil {
 			return err
