@@ -15,11 +15,12 @@ func newInboxes(e *Engine) *Inboxes {
 	return x
 }
 
-// start runs the alarm and retention until ctx is done.
+// start runs the alarm, the look at leases and retention until ctx is done.
 func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() { x.alarm.run(ctx) })
 	wg.Go(func() { x.expire(ctx) })
+	wg.Go(func() { x.lookAtLeases(ctx) })
 	return &wg
 }
 

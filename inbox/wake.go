@@ -237,16 +237,17 @@ func (b *Book) Stall(v WakeVerdict) {
 }
 
 // Chain is the chain of a wake that tells these entries: one more than the highest chain of
-// the turns that they are about, 0 without any. Entries from before the bound was lifted do
-// not count.
+// the turns that they are about, 0 without any, and one more for each lease of the entry. Entries
+// from before the bound was lifted count only their leases.
 func Chain(b *Book, entries []*Entry) int {
 	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
+		chain = max(chain, e.Leases)
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage && e.Source != SourceTurns {
 			continue
 		}
 		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Seq > lifted {
-			chain = max(chain, r.Chain)
+			chain = max(chain, r.Chain+e.Leases)
 		}
 	}
 	return chain
