@@ -2105,6 +2105,8 @@ export interface InboxIngestParams {
       flush?: Open<"normal" | "immediate"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
+    about?: string | null;
+    outcome?: string | null;
   }[];
   idempotency_key?: string | null;
   _meta?: unknown;
@@ -2198,6 +2200,7 @@ export type InboxReadResult = {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;
@@ -4329,6 +4332,8 @@ export interface InboxReceivedEvent {
   chain?: number;
   about?: string;
   outcome?: string;
+  fallback?: boolean;
+  flush?: Open<"normal" | "immediate">;
   requested_by?: string;
 }
 
@@ -4346,6 +4351,7 @@ export interface InboxPostedEvent {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;
@@ -4394,7 +4400,7 @@ export interface InboxWithdrawnEvent {
   entry_id: string;
 }
 
-/** The turn ended without a word of its agent about what it was told: the entries are new again. */
+/** The turn ended without a word of its agent about what it was told, or with the reason lease, its entries were not acknowledged in time: they are new again. */
 export interface InboxUntoldEvent {
   seq: number;
   thread_seq: number;
@@ -4403,6 +4409,7 @@ export interface InboxUntoldEvent {
   entry_ids: string[];
   turn_id: string;
   silent: number;
+  reason?: string;
 }
 
 /** A client has made told entries new again, and ended what kept the thread from being woken. */
