@@ -142,6 +142,7 @@ func (l *treeLog) event(e event) {
 		l.told(e.ThreadID, e.body(l.w.h.t).(*inbox.Told))
 	case notify.InboxUntold:
 		b := e.body(l.w.h.t).(*inbox.Untold)
+		l.threads[e.ThreadID].free = e.Timestamp.Time
 		if b.Reason == inbox.UntoldLease {
 			l.lapsed(e.ThreadID, b)
 		} else if t := l.turns[b.TurnID]; t != nil && t.Wake && !l.listed {
