@@ -239,6 +239,7 @@ func (l *treeLog) turn(e event, body any) {
 			}
 		}
 	case *turns.ProgressEvent:
+		l.free = e.Timestamp.Time // a turn that waits gives its slot back
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
 			if child != nil && child.Outside {
@@ -495,6 +496,7 @@ func (l *treeLog) window(thread string) {
 		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
 		case x.atOnce || isEnd || x.seq <= th.asked: // it is due, or its time is that of P12
 			early = false
+		case l.reserved(x):
 		default:
 			posted = append(posted, x.posted)
 		}

@@ -642,9 +642,9 @@ func (w *forest) do(l *life, m treeMove) {
 		if pick%4 == 0 {
 			policy.WakeWindowMs = new([]int64{0, 300, 5000}[pick/4%3])
 		}
-		if pick%5 == 0 {
-			policy.ToldLeaseMs = new([]int64{60_000, 60_000, 0}[pick/5%3])
-			if w.p.Profile == "windows" {
+		if n := map[bool]int{true: 2, false: 5}[w.p.Profile == "windows"]; pick%n == 0 {
+			policy.ToldLeaseMs = new([]int64{60_000, 60_000, 0}[pick/n%3])
+			if n == 2 {
 				policy.Ack = inbox.AckExplicit
 			}
 		}
