@@ -56,6 +56,18 @@ func (s *inboxes) Row(t *ledger.Table, id any) ledger.Row {
 		}
 		return nil
 	}
+	if key, ok := id.(inbox.AboutKey); ok {
+		var newest *inbox.Raw
+		for _, row := range s.rows[t] {
+			if r := row.(*inbox.Raw); r.About != "" && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
+				newest = r
+			}
+		}
+		if newest == nil {
+			return nil
+		}
+		return newest
+	}
 	return s.rows[t][id]
 }
 

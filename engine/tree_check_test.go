@@ -239,7 +239,7 @@ func (l *treeLog) turn(e event, body any) {
 			}
 		}
 	case *turns.ProgressEvent:
-		l.free = e.Timestamp.Time // a turn that waits gives its slot back
+		l.free = e.Timestamp.Time       // a turn that waits gives its slot back
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
 			if child != nil && child.Outside {

@@ -65,7 +65,7 @@ func (h *Handler) targets(m *made, subs []inbox.Subscription, t *totals) []targe
 			yes, err := h.filters.run(sub.Filter, m.input)
 			if err != nil {
 				failures = append(failures[:len(failures):len(failures)], err)
-				item.Grouping = nil
+				item.Grouping, item.Variant = nil, ""
 			}
 			in = yes || err != nil
 		}

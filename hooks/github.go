@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
@@ -55,6 +56,7 @@ type event struct {
 	action  string
 	who     string // "" = GitHub does not say
 	prefix  string // of a resource_ref, see repository
+	runs    *runs
 	item    *inbox.Item
 }
 
@@ -65,7 +67,7 @@ func (c *Compiled) github(m *made, name, target string) (drop bool) {
 	p := object(m.input.payload)
 	e := &event{
 		payload: p, action: p.text("action"), who: sanitize.Line(p.object("sender").text("login"), 100),
-		prefix: c.repository.prefix(p.object("repository"), target), item: &m.item,
+		prefix: c.repository.prefix(p.object("repository"), target), runs: &c.runs, item: &m.item,
 	}
 	e.item.Sender = e.who
 	known := false
@@ -96,7 +98,37 @@ func (c *Compiled) github(m *made, name, target string) (drop bool) {
 	if !known {
 		e.other(name)
 	}
+	if m.item.Grouping == nil {
+		m.item.Variant = variant(name, e.action)
+	}
 	return false
+}
+
+// variant is what kind of event it is, such as issues.labeled; "" if it has no name.
+func variant(name, action string) string {
+	if name == "" {
+		return ""
+	}
+	if action != "" {
+		name += "." + action
+	}
+	if !validID(name) {
+		return ""
+	}
+	return name
+}
+
+// about says what the item is about within its group: one thing of a kind. A long name is cut.
+func (e *event) about(kind string, id int, name string) {
+	if id == 0 {
+		return
+	}
+	s := strings.TrimSpace(fmt.Sprintf("%s:%d %s", kind, id, sanitize.Line(name, inbox.MaxIDBytes)))
+	for len(s) > inbox.MaxIDBytes {
+		_, last := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-last]
+	}
+	e.item.About = strings.TrimSpace(s)
 }
 
 // group puts the item into a group.
@@ -153,6 +185,7 @@ func (e *event) review() bool {
 	}
 	e.item.OccurredAt = review.time("updated_at", "submitted_at")
 	e.group(ref, familyReviews)
+	e.about("review", review.id("id"), "")
 	switch {
 	case e.action == "dismissed":
 		return e.say("dismissed a review of "+name, "")
@@ -170,6 +203,7 @@ func (e *event) review() bool {
 
 // onComment says what was done to a comment.
 func (e *event) onComment(comment object, place string) bool {
+	e.about("comment", comment.id("id"), "")
 	switch e.action {
 	case "edited":
 		e.item.OccurredAt = comment.time("updated_at", "created_at")

@@ -1,8 +1,10 @@
 package hooks
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -21,15 +23,43 @@ var progress = map[string]string{
 	"created": "was created", "rerequested": "was requested again", "completed": "ended",
 }
 
-// ci fills the item in for a run: its conclusion if it has ended, otherwise what
-// the action or the status says.
-func (e *event) ci(what string, run object, ref string, ended bool) bool {
-	e.group(ref, familyCI)
-	if ended && e.item.Grouping != nil {
-		e.item.Grouping.Flush = inbox.FlushImmediate
+// ciUpdate is one message about CI.
+type ciUpdate struct {
+	what  string // it in words
+	about string // the kind of what it is about
+	name  string // of what it is about
+	id    int    // of what it is about, or of the workflow run that that belongs to
+	ref   string // the group of those that belong to no pull request
+	run   int    // the workflow run that it is, or belongs to; 0 = none
+	whole bool   // it is no part of a run: its end is one
+	posts bool   // its end is posted at once in the group of a run
+}
+
+// ci fills the item in for a message: its conclusion if it has ended, otherwise what the action or
+// the status says.
+//
+// In the group of a pull request, which has many runs, only ends are a reason for a snapshot, and
+// only the first failure is one at once. In a group of its own, the end of a run is.
+func (e *event) ci(run object, u ciUpdate) bool {
+	ended, conclusion := e.action == "completed", run.text("conclusion")
+	e.about(u.about, u.id, u.name)
+	pull := e.pullOf(run, u)
+	e.group(cmp.Or(pull, u.ref), familyCI)
+	if g := e.item.Grouping; g != nil {
+		switch {
+		case pull == "" && ended && u.posts:
+			g.Flush = inbox.FlushImmediate
+		case pull == "":
+		case !ended:
+			g.Flush = inbox.FlushPassive
+		case u.whole && failures[conclusion]:
+			g.Flush = inbox.FlushFirst
+		}
+	}
+	if ended && u.whole && inbox.ValidOutcome(conclusion) {
+		e.item.Outcome = conclusion
 	}
 	e.item.OccurredAt = run.time("completed_at", "updated_at", "started_at", "created_at")
-	conclusion := run.text("conclusion")
 	words := outcome[conclusion]
 	if words == "" && conclusion != "" {
 		words = "ended: " + strings.ReplaceAll(conclusion, "_", " ")
@@ -42,7 +72,7 @@ func (e *event) ci(what string, run object, ref string, ended bool) bool {
 	if words == "" {
 		words = "changed"
 	}
-	s := what + " " + words
+	s := u.what + " " + words
 	if branch := sanitize.Line(branchOf(run), maxTitle); branch != "" {
 		s += " on " + branch
 	}
@@ -60,6 +90,31 @@ func branchOf(run object) string {
 	return run.object("check_suite").text("head_branch")
 }
 
+// failures are the conclusions that somebody has to do something about.
+var failures = map[string]bool{"failure": true, "timed_out": true, "startup_failure": true, "action_required": true}
+
+// pullOf is the group of the pull request that a message of CI belongs to, "" if it belongs to
+// none, or to several. The group of a workflow run is kept for its jobs, which do not know it.
+func (e *event) pullOf(run object, u ciUpdate) (ref string) {
+	pulls, _ := run["pull_requests"].([]any)
+	if u.whole && len(pulls) == 1 {
+		pull, _ := pulls[0].(map[string]any)
+		number := object(pull).id("number")
+		base, here := object(pull).object("base").object("repo").id("id"), e.payload.object("repository").id("id")
+		if number > 0 && (base == 0 || here == 0 || base == here) {
+			ref = fmt.Sprintf("%spr:%d", e.prefix, number)
+		}
+	}
+	switch {
+	case u.run == 0 || u.whole && len(pulls) > 0 && ref == "":
+	case ref == "":
+		ref = e.runs.of(u.run)
+	default:
+		_ = e.runs.keep(u.run, ref) // without it, jobs of the run have a group of their own
+	}
+	return ref
+}
+
 func (e *event) workflowRun() bool {
 	run := e.payload.object("workflow_run")
 	id := run.id("id")
@@ -70,11 +125,10 @@ func (e *event) workflowRun() bool {
 	if name == "" {
 		name = e.payload.object("workflow").text("name")
 	}
-	return e.ci(named("CI", name), run, runRef(id), e.action == "completed")
+	return e.ci(run, ciUpdate{what: named("CI", name), about: "run", name: name, id: id, ref: runRef(id), run: id, whole: true, posts: true})
 }
 
-// workflowJob is a job of a workflow run. It never makes the group known at
-// once: its run, which ends after its last job, does.
+// workflowJob is a job of a workflow run. Its run, which ends after its last job, has the outcome.
 func (e *event) workflowJob() bool {
 	job := e.payload.object("workflow_job")
 	run := job.id("run_id")
@@ -85,7 +139,7 @@ func (e *event) workflowJob() bool {
 	if workflow := sanitize.Line(job.text("workflow_name"), maxTitle); workflow != "" {
 		what += ` of "` + workflow + `"`
 	}
-	return e.ci(what, job, runRef(run), false)
+	return e.ci(job, ciUpdate{what: what, about: "job", name: job.text("name"), id: run, ref: runRef(run), run: run})
 }
 
 // runURL has the id of the workflow run that a check run belongs to.
@@ -96,15 +150,19 @@ var runURL = regexp.MustCompile(`^https://[^/]+/[^/]+/[^/]+/actions/runs/([1-9][
 func (e *event) checkRun() bool {
 	check := e.payload.object("check_run")
 	suite := check.object("check_suite").id("id")
-	var ref string
+	u := ciUpdate{what: named("check", check.text("name")), about: "check", name: check.text("name"), id: suite, whole: true, posts: true}
 	if m := runURL.FindStringSubmatch(check.text("details_url")); m != nil {
-		ref = "workflow_run:" + m[1]
+		run, err := strconv.Atoi(m[1])
+		if err != nil {
+			return false
+		}
+		u.about, u.id, u.ref, u.run, u.whole = "job", run, runRef(run), run, false
 	} else if suite > 0 {
-		ref = fmt.Sprintf("check_suite:%d", suite)
+		u.ref = fmt.Sprintf("check_suite:%d", suite)
 	} else {
 		return false
 	}
-	return e.ci(named("check", check.text("name")), check, ref, e.action == "completed")
+	return e.ci(check, u)
 }
 
 func (e *event) checkSuite() bool {
@@ -113,7 +171,8 @@ func (e *event) checkSuite() bool {
 	if id == 0 {
 		return false
 	}
-	return e.ci(named("check suite", suite.object("app").text("name")), suite, fmt.Sprintf("check_suite:%d", id), e.action == "completed")
+	name := suite.object("app").text("name")
+	return e.ci(suite, ciUpdate{what: named("check suite", name), about: "suite", name: name, id: id, ref: fmt.Sprintf("check_suite:%d", id), posts: true})
 }
 
 func runRef(id int) string { return fmt.Sprintf("workflow_run:%d", id) }

@@ -105,7 +105,7 @@ func New(cfg Config) (*Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", s.Name, err)
 		}
-		c.repository.store = cfg.Store
+		c.repository.store, c.runs.store, c.runs.now = cfg.Store, cfg.Store, h.now
 		if h.sources[s.Name] != nil {
 			return nil, fmt.Errorf("source %s: %w", s.Name, keyError("name", "it is there twice"))
 		}

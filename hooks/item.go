@@ -59,14 +59,20 @@ func (c *Compiled) webhook(m *made, p proof) {
 		it.NativeID, it.Daily = id, false
 	}
 	it.Summary = sanitize.Line(m.line(c.summary), inbox.MaxSummary)
+	it.About, it.Outcome = m.text(c.about), m.outcome(c.outcome)
 	group := inbox.Grouping{ResourceRef: m.text(c.resourceRef), EventFamily: m.text(c.eventFamily)}
 	if m.yes(c.immediate, false) {
 		group.Flush = inbox.FlushImmediate
 	}
 	group.Breaks = m.breaks(c.breaks)
 	m.drop = !m.yes(c.filter, true)
-	if len(m.failed) == 0 && group.ResourceRef != "" && group.EventFamily != "" {
+	variant := m.text(c.variant)
+	switch {
+	case len(m.failed) > 0:
+	case group.ResourceRef != "" && group.EventFamily != "":
 		it.Grouping = &group
+	case group.Flush != inbox.FlushImmediate:
+		it.Variant = variant
 	}
 }
 
@@ -85,6 +91,16 @@ func (m *made) text(e *expression) string {
 	}
 	if s != "" && !validID(s) {
 		m.failed = append(m.failed, e.wrong("its result must be one line of at most %d bytes", inbox.MaxIDBytes))
+		return ""
+	}
+	return s
+}
+
+// outcome is the result of an expression for an outcome.
+func (m *made) outcome(e *expression) string {
+	s := m.line(e)
+	if s != "" && !inbox.ValidOutcome(s) {
+		m.failed = append(m.failed, e.wrong("its result must be 1 to %d of a-z _", inbox.MaxOutcome))
 		return ""
 	}
 	return s

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// Store keeps the first repositories. Its methods are called from many goroutines.
+// Store keeps what a source remembers. Its methods are called from many goroutines.
 type Store interface {
 	// Append commits a unit.
 	Append(*ledger.Unit) (ledger.Receipt, error)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 )
@@ -50,6 +51,9 @@ type Source struct {
 	Summary     string // a text
 	ResourceRef string // a text; "" or nil = not grouped
 	EventFamily string // a text; "" or nil = not grouped
+	Variant     string // a text: what kind of event it is, by which an item without a group can be grouped; "" or nil = none
+	About       string // a text or a whole number: what it is about within its group; "" or nil = nothing else
+	Outcome     string // a text: what came of that; "" or nil = nothing is known
 	Immediate   string // true or false
 	Breaks      string // none, before or after
 	Filter      string // true or false; false = the webhook is not stored
@@ -71,6 +75,7 @@ func keyError(key, format string, args ...any) error {
 // kinds of the results of the expressions, by key.
 var kinds = map[string]reflect.Kind{
 	"native_id": reflect.Interface, "summary": reflect.String, "resource_ref": reflect.String, "event_family": reflect.String,
+	"variant": reflect.String, "about": reflect.Interface, "outcome": reflect.String,
 	"immediate": reflect.Bool, "breaks": reflect.String, "filter": reflect.Bool,
 }
 
@@ -97,9 +102,10 @@ type Compiled struct {
 	kind   string
 	verify verifier
 
-	nativeID, summary, resourceRef, eventFamily, immediate, breaks, filter *expression
+	nativeID, summary, resourceRef, eventFamily, variant, about, outcome, immediate, breaks, filter *expression
 
 	repository repository // github only
+	runs       runs       // github only
 }
 
 // Compile checks a source and makes it ready. The error is a *KeyError.
@@ -110,7 +116,7 @@ func Compile(s Source) (*Compiled, error) {
 	if s.Secret == "" {
 		return nil, keyError("secret", "it is empty; without a secret nobody can tell who sent a webhook")
 	}
-	c := &Compiled{name: s.Name, kind: s.Kind, repository: repository{source: s.Name}}
+	c := &Compiled{name: s.Name, kind: s.Kind, repository: repository{source: s.Name}, runs: runs{source: s.Name, now: time.Now}}
 	switch s.Kind {
 	case KindGitHub:
 		c.verify = hmacVerifier{key: []byte(s.Secret), header: "X-Hub-Signature-256", prefix: "sha256=", decode: hex.DecodeString}
@@ -131,7 +137,8 @@ func Compile(s Source) (*Compiled, error) {
 		at          **expression
 	}{
 		{"native_id", s.NativeID, &c.nativeID}, {"summary", s.Summary, &c.summary}, {"resource_ref", s.ResourceRef, &c.resourceRef},
-		{"event_family", s.EventFamily, &c.eventFamily}, {"immediate", s.Immediate, &c.immediate}, {"breaks", s.Breaks, &c.breaks},
+		{"event_family", s.EventFamily, &c.eventFamily}, {"variant", s.Variant, &c.variant}, {"about", s.About, &c.about},
+		{"outcome", s.Outcome, &c.outcome}, {"immediate", s.Immediate, &c.immediate}, {"breaks", s.Breaks, &c.breaks},
 		{"filter", s.Filter, &c.filter},
 	} {
 		if e.source == "" {

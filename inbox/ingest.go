@@ -128,13 +128,14 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	g := it.groupIn(&b.Settings)
 	if g != nil {
 		d = b.digestFor(g, it.Source)
-		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
+		newest := newestLike(b, d, it)
+		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
+			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
+		}
 		if g.Flush == FlushFirst || g.Flush == FlushPassive {
 			body.Flush = g.Flush
 		}
-		if newest := b.newestLike(d, it); newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
-			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
-		}
+		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
 	}
 	seq := b.rows.unit.NextSeq() // after a rollover may have added an event
 	body.RawID = RawID(seq)
@@ -148,7 +149,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 			b.stats.Opened++
 		}
 		body.DigestID = DigestID(digest)
-		body.FlushAt = b.flushAt(d, g)
+		body.FlushAt = flushAt(b, d, g)
 	}
 	b.add(notify.InboxReceived, body)
 	b.rows.natives[nativeKey{it.Source, it.NativeID}] = seq
@@ -188,7 +189,7 @@ const fallbackWindows = 5
 // flushAt is when a digest is posted at the latest that an item of the group joins; d is nil if it
 // opens the digest. A digest in which nothing but passive items waits is posted when its time is
 // over.
-func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
+func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	waits := d != nil && d.Pending > d.Passive
 	switch first := b.Now; {
 	case g.Flush == FlushPassive && d != nil && d.Pending > 0:
@@ -208,7 +209,7 @@ func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
 }
 
 // newestLike is the newest item of the digest that is about the same, nil if there is none.
-func (b *Book) newestLike(d *Digest, it *Item) *Raw {
+func newestLike(b *Book, d *Digest, it *Item) *Raw {
 	if d == nil || it.About == "" {
 		return nil
 	}

@@ -38,15 +38,16 @@ type Raw struct {
 	Chain      int
 	About      string // what it is about: of the items of a digest about the same, the newest counts; "" = it counts for itself
 	Outcome    string // what came of that; "" = nothing is known
+	Passive    bool   // it is no reason for a snapshot: see FlushPassive
 }
 
 // RawTable is where raw items are stored.
 var RawTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_items",
 	Columns: []string{"created_seq", "thread_id", "source", "native_id", "digest", "occurred_at", "received_at", "sender", "size",
-		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome"},
+		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome", "passive"},
 	Key:     []string{"created_seq"},
-	Mutable: []string{"acked_seq", "acked_at", "told", "expired"},
+	Mutable: []string{"acked_seq", "acked_at", "told", "expired", "passive"},
 	Unique:  ledger.ErrStale,
 })
 
@@ -55,7 +56,7 @@ var (
 	RawBySeq    = &ledger.Index{Table: RawTable, Columns: []string{"created_seq"}}
 	RawByNative = &ledger.Index{Table: RawTable, Unique: true, Columns: []string{"thread_id", "source", "native_id"}}
 	RawOfDigest = &ledger.Index{Table: RawTable, Name: "inbox_items_digest", Columns: []string{"digest", "created_seq"}}
-	// RawAbout has the items that are about something; a prefix of it must be more than "".
+	// RawAbout has the items that are about something.
 	RawAbout = &ledger.Index{Table: RawTable, Name: "inbox_items_about", Columns: []string{"digest", "about", "occurred_at", "created_seq"}}
 	// RawUnacked has what retention must keep the events of.
 	RawUnacked = &ledger.Index{Table: RawTable, Name: "inbox_items_unacked", Columns: []string{"created_seq"}, Where: []ledger.Only{{Column: "acked_seq", Values: []any{int64(0)}}}}
@@ -82,10 +83,14 @@ func (r *Raw) Settle(first int64) {
 
 // Values implements ledger.Row.
 func (r *Raw) Values(first int64) (ledger.Values, error) {
+	var about any
+	if r.About != "" {
+		about = r.About
+	}
 	return ledger.Values{
 		notify.Settle(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.Settle(r.Digest, first), r.OccurredAt.Milli(),
 		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.Settle(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
-		ledger.Flag(r.Expired), int64(r.Chain), r.About, r.Outcome,
+		ledger.Flag(r.Expired), int64(r.Chain), about, r.Outcome, ledger.Flag(r.Passive),
 	}, nil
 }
 
@@ -95,7 +100,7 @@ func ReadRaw(v ledger.Values) *Raw {
 		Seq: v.Int(0), ThreadID: v.Text(1), Source: v.Text(2), NativeID: v.Text(3), Digest: v.Int(4),
 		OccurredAt: notify.TimeFromMilli(v.Int(5)), ReceivedAt: notify.TimeFromMilli(v.Int(6)), Sender: v.Text(7), Size: v.Int(8),
 		AckedSeq: v.Int(9), AckedAt: notify.TimeFromMilli(v.Int(10)), Told: v.Int(11) != 0, Expired: v.Int(12) != 0, Chain: int(v.Int(13)),
-		About: v.Text(14), Outcome: v.Text(15),
+		About: v.Text(14), Outcome: v.Text(15), Passive: v.Int(16) != 0,
 	}
 }
 

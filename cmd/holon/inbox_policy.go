@@ -19,12 +19,13 @@ var policyNames = map[string]string{
 	"enabled": "enabled", "window": "window_ms", "max-delay": "max_delay_ms", "max-items": "max_items",
 	"max-age": "max_digest_age_ms", "wake": "wake", "ack": "ack",
 	"wake-when": "wake_when", "wake-max-wait": "wake_max_wait_ms", "wake-window": "wake_window_ms", "told-lease": "told_lease_ms",
+	"fallback": "fallback",
 }
 
 func newInboxPolicyCommand(g *globals) *cobra.Command {
 	var window, maxDelay, maxAge, wakeMaxWait, wakeWindow, toldLease time.Duration
 	var maxItems int
-	var enabled bool
+	var enabled, fallback bool
 	var wake, wakeWhen, ack string
 	var reset []string
 	cmd := &cobra.Command{
@@ -47,6 +48,7 @@ and nothing else.
 				"max-age": maxAge.Milliseconds(), "wake": wake, "ack": ack,
 				"wake-when": wakeWhen, "wake-max-wait": wakeMaxWait.Milliseconds(),
 				"wake-window": wakeWindow.Milliseconds(), "told-lease": toldLease.Milliseconds(),
+				"fallback": fallback,
 			} {
 				if cmd.Flags().Changed(name) {
 					set[policyNames[name]] = value
@@ -101,6 +103,7 @@ and nothing else.
 	flags.DurationVar(&wakeMaxWait, "wake-max-wait", 0, "with settled: how long an end waits for the others at most; 0 = without a bound")
 	flags.DurationVar(&wakeWindow, "wake-window", 0, "start the turn when nothing new has come for this time; 0 = at once")
 	flags.DurationVar(&toldLease, "told-lease", 0, "tell the agent again what it has not acknowledged so long after its turn, at most 3 times; 0 = never")
+	flags.BoolVar(&fallback, "fallback", true, "bundle webhooks without a group by their kind; false posts each by itself")
 	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
 	flags.StringSliceVar(&reset, "reset", nil, "give this its default again: enabled, window, …; repeatable")
 	return cmd
@@ -179,6 +182,10 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	if s.Ack == inbox.AckExplicit {
 		ack = "only holon inbox ack, or the agent itself, acknowledges"
 	}
+	fallback := "webhooks without a group are bundled by their kind"
+	if !s.Fallback {
+		fallback = "a webhook without a group is an entry by itself"
+	}
 	t := newTable("SETTING", "VALUE", "MEANING")
 	t.add("enabled", fmt.Sprint(s.Enabled), grouping)
 	t.add("window", shortDuration(s.Window), "a digest is posted when no further item has come for this time")
@@ -189,6 +196,7 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	t.add("wake-when", string(s.WakeWhen), when)
 	t.add("wake-max-wait", shortDuration(s.WakeMaxWait), maxWait)
 	t.add("wake-window", shortDuration(s.WakeWindow), window)
+	t.add("fallback", fmt.Sprint(s.Fallback), fallback)
 	t.add("ack", string(s.Ack), ack)
 	t.add("told-lease", shortDuration(s.ToldLease), lease)
 	return t.write(c.console, 2)

@@ -1,9 +1,10 @@
 -- What items are about and what came of it, and what a digest says of these. An item of before is
 -- about nothing: each counts for itself.
 
-ALTER TABLE inbox_items ADD COLUMN about   TEXT NOT NULL DEFAULT ''; -- '' = about nothing else
+ALTER TABLE inbox_items ADD COLUMN about   TEXT; -- null = it counts for itself
 ALTER TABLE inbox_items ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
-CREATE INDEX inbox_items_about ON inbox_items (digest, about, occurred_at, created_seq) WHERE about > '';
+ALTER TABLE inbox_items ADD COLUMN passive INTEGER NOT NULL DEFAULT 0; -- it is no reason for a snapshot
+CREATE INDEX inbox_items_about ON inbox_items (digest, about, occurred_at, created_seq) WHERE about IS NOT NULL;
 
 ALTER TABLE inbox_digests ADD COLUMN subjects INTEGER NOT NULL DEFAULT 0; -- different ones of its items
 ALTER TABLE inbox_digests ADD COLUMN outcomes BLOB;                       -- JSON: how many subjects have which; null = none
@@ -22,3 +23,14 @@ ALTER TABLE inboxes       ADD COLUMN lease_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox_entries ADD COLUMN at_once INTEGER NOT NULL DEFAULT 0;
 UPDATE inbox_entries SET at_once = 1
 WHERE kind = 'snapshot' AND (SELECT json_extract(CAST(e.params AS TEXT), '$.reason') FROM events e WHERE e.seq = inbox_entries.created_seq) = 'immediate';
+
+-- To which pull request the workflow runs of a source belong: their jobs do not say it.
+
+CREATE TABLE hook_runs (
+	source       TEXT NOT NULL,
+	run          INTEGER NOT NULL,
+	resource_ref TEXT NOT NULL,
+	kept_at      INTEGER NOT NULL, -- milliseconds
+	PRIMARY KEY (source, run)
+) WITHOUT ROWID;
+CREATE INDEX hook_runs_kept ON hook_runs (source, kept_at);

@@ -1,0 +1,91 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// rows counts what is kept of the runs of a source.
+func (d *disk) runsOf(t *testing.T, source string) (n int) {
+	t.Helper()
+	if err := d.Read(context.Background(), func(r ledger.Reader) error {
+		return r.Scan(ledger.Range{Index: runsOfSource, Prefix: []any{source}}, func(ledger.Values) error { n++; return nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The group of a run is known for seven days, after a restart too, and is that of its source.
+func TestGroupOfARunIsKeptForSevenDays(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	of := func(d *disk, source string) *runs {
+		return &runs{source: source, store: d, now: func() time.Time { return now }}
+	}
+	onDisk(t, dir, func(d *disk) {
+		if err := errors.Join(of(d, "gh").keep(7, "pr:1"), of(d, "gh").keep(7, "pr:2"), of(d, "gh").keep(8, "pr:1")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	onDisk(t, dir, func(d *disk) {
+		gh := of(d, "gh")
+		for _, step := range []struct {
+			later time.Duration
+			want  string
+		}{{0, "pr:2"}, {runsFor - time.Millisecond, "pr:2"}, {time.Millisecond, ""}} {
+			now = now.Add(step.later)
+			if got := gh.of(7); got != step.want {
+				t.Errorf("%v later the group is %q, want %q", step.later, got, step.want)
+			}
+		}
+		if got := of(d, "other").of(7); got != "" {
+			t.Errorf("another source has the group %q", got)
+		}
+		now = now.Add(time.Hour)
+		if err := gh.keep(9, "pr:1"); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.runsOf(t, "gh"); n != 1 {
+			t.Errorf("%d runs are kept, want the newest alone", n)
+		}
+	})
+}
+
+// What is kept of runs has a bound, and the newest stay.
+func TestRunsOfASourceAreBounded(t *testing.T) {
+	onDisk(t, t.TempDir(), func(d *disk) {
+		now := time.Now()
+		rows := make([]ledger.Row, maxRuns+5)
+		for i := range rows {
+			rows[i] = &runRow{source: "gh", run: i + 1, ref: "pr:1", at: now.UnixMilli() + int64(i)}
+		}
+		if _, err := d.Append(&ledger.Unit{Rows: rows}); err != nil {
+			t.Fatal(err)
+		}
+		gh := &runs{source: "gh", store: d, now: func() time.Time { return now.Add(time.Hour) }}
+		if err := gh.keep(1<<40, "pr:2"); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.runsOf(t, "gh"); n != maxRuns {
+			t.Errorf("%d runs are kept, want %d", n, maxRuns)
+		}
+		if gh.of(1<<40) != "pr:2" || gh.of(maxRuns+5) != "pr:1" || gh.of(1) != "" {
+			t.Errorf("kept: %q, %q, %q", gh.of(1<<40), gh.of(maxRuns+5), gh.of(1))
+		}
+	})
+}
+
+// A store that fails costs a run its group, never an item.
+func TestRunWhoseGroupCannotBeKept(t *testing.T) {
+	onDisk(t, t.TempDir(), func(d *disk) {
+		d.fails = errors.New("no room")
+		gh := &runs{source: "gh", store: d, now: time.Now}
+		if err := gh.keep(7, "pr:1"); !errors.Is(err, d.fails) || gh.of(7) != "" {
+			t.Errorf("%v, %q", err, gh.of(7))
+		}
+	})
+}
