@@ -224,7 +224,7 @@ func TestInboxWatchShowsWhatHappensToEntries(t *testing.T) {
 	}
 	// An agent that is told, and a live watch across a restart of the server.
 	s.want("run", "--thread=work", "hello")
-	s.want("inbox", "policy", "work", "--wake=idle")
+	s.want("inbox", "policy", "work", "--wake=idle", "--wake-window=0")
 	ctx, cancel := context.WithCancel(t.Context())
 	var seen, errs buffer
 	g := &globals{console: console{in: strings.NewReader(""), out: &seen, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}}
