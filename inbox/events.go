@@ -14,7 +14,7 @@ var Events = []ledger.EventType{
 	ledger.Event[Acked](notify.InboxAcked, ledger.OfThread, Fold, "Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. With raw_ids exactly these items were, and entry_ids lists the visible entries of which nothing is left."),
 	ledger.Event[Told](notify.InboxTold, ledger.OfThread, Fold, "Entries were given to the thread's agent, with the prompt of this turn."),
 	ledger.Event[Withdrawn](notify.InboxWithdrawn, ledger.OfThread, Fold, "The end of a child turn was superseded before the agent was told: its entry counts as acknowledged."),
-	ledger.Event[Untold](notify.InboxUntold, ledger.OfThread, Fold, "The turn ended without a word of its agent about what it was told: the entries are new again."),
+	ledger.Event[Untold](notify.InboxUntold, ledger.OfThread, Fold, "The turn ended without a word of its agent about what it was told, or with the reason lease, its entries were not acknowledged in time: they are new again."),
 	ledger.Event[Woken](notify.InboxWoken, ledger.OfThread, Fold, "A client has made told entries new again, and ended what kept the thread from being woken."),
 	ledger.Event[Stalled](notify.InboxStalled, ledger.OfThread, Fold, "New entries do not wake the thread, because a bound on wakes is reached. A turn of a client or inbox/wake lifts it."),
 	ledger.Event[Configured](notify.InboxConfigured, ledger.OfThread, Fold, "The policy of an inbox was changed; policy has all members in force."),
@@ -149,10 +149,18 @@ type Told struct {
 // included, that ended without a word of the agent.
 type Untold struct {
 	withIDs
-	EntryIDs []notify.ID `json:"entry_ids"`
-	TurnID   string      `json:"turn_id"`
-	Silent   int         `json:"silent"`
+	EntryIDs []notify.ID  `json:"entry_ids"`
+	TurnID   string       `json:"turn_id"`
+	Silent   int          `json:"silent"`
+	Reason   UntoldReason `json:"reason,omitzero"`
 }
+
+// UntoldReason says why entries are new again.
+type UntoldReason string
+
+// UntoldLease says that told_lease_ms is over, and the entries are not acknowledged. Without a
+// reason the turn has ended, or its attempt, without a word about them.
+const UntoldLease UntoldReason = "lease"
 
 // Woken is the body of inbox/woken.
 type Woken struct {

@@ -38,8 +38,8 @@ type OpenKey struct{ ThreadID, Source, ResourceRef, EventFamily string }
 // fresh, "new" for users, if it is visible and has a raw item that is neither
 // acknowledged nor told.
 //
-// Fold leaves Inbox.FlushAt and TimerAt alone: they follow from the rows of
-// digests and timers (see Schedule).
+// Fold leaves Inbox.FlushAt, TimerAt and LeaseAt alone: they follow from the rows of
+// digests, timers and entries (see view.schedule).
 func Fold(s ledger.State, h *notify.Header, body any) {
 	f := folding{s: s, h: h}
 	switch b := body.(type) {
@@ -58,6 +58,10 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 		f.box().ToldTurn, f.box().Untold, f.box().ToldSeq = b.TurnID, false, h.Seq
 	case *Untold:
 		f.tell(b.EntryIDs, "")
+		if b.Reason == UntoldLease {
+			f.leased(b.EntryIDs)
+			break
+		}
 		f.box().Untold = b.TurnID == f.box().ToldTurn
 		f.box().Silent, f.box().WakeAt = b.Silent, h.Timestamp.Add(silentPause(b.Silent)).UnixMilli()
 	case *Woken:
@@ -241,7 +245,7 @@ func (f *folding) posted(b *Posted) {
 	e := b.Entry
 	e.ThreadID, e.Seq, e.Digest, e.LastRaw = f.h.ThreadID, f.h.Seq, seqOf(b.Entry.DigestID), seqOf(b.Entry.LastRawID)
 	e.name()
-	e.Unacked, e.Fresh = e.Count, true
+	e.Unacked, e.Fresh, e.AtOnce = e.Count, true, b.Reason == ReasonImmediate
 	box := f.box()
 	box.UnackedEntries++
 	if d := f.digest(e.Digest); d != nil {
@@ -268,7 +272,7 @@ func (f *folding) posted(b *Posted) {
 			box.UnackedEntries--
 			box.countFresh(old, false)
 		}
-		old.By = e.Seq
+		old.By, e.Leases = e.Seq, old.Leases
 		old.name()
 		f.s.Put(old)
 	}
@@ -501,6 +505,16 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 			f.box().countFresh(e, d.Fresh > 0)
 		}
 		if e != nil {
+			f.s.Put(e)
+		}
+	}
+}
+
+// leased counts a lease of the entries.
+func (f *folding) leased(ids []notify.ID) {
+	for _, id := range ids {
+		if e := f.entry(seqOf(id)); e != nil {
+			e.Leases++
 			f.s.Put(e)
 		}
 	}

@@ -160,8 +160,11 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
 	if body.DigestID == "" {
 		reason := ReasonItem
-		if it.OfJob {
+		switch g := it.Grouping; {
+		case it.OfJob:
 			reason = ReasonJob
+		case g != nil && g.Flush == FlushImmediate:
+			reason = ReasonImmediate
 		}
 		out.EntryID = b.postItem(body, it.Grouping, reason)
 		if e := b.rows.entryOfItem(seq); it.OfJob && e != nil {

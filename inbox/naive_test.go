@@ -366,7 +366,11 @@ func (m *naive) postItem(it *naiveItem, of *Item) (notify.ID, error) {
 	if want.Summary == "" {
 		want.Summary = it.source + " " + it.native
 	}
-	if err := samePost(body, &want, ReasonItem, "", []*naiveItem{it}, false); err != nil {
+	reason := ReasonItem
+	if of.Grouping != nil && of.Grouping.Flush == FlushImmediate {
+		reason = ReasonImmediate
+	}
+	if err := samePost(body, &want, reason, "", []*naiveItem{it}, false); err != nil {
 		return "", err
 	}
 	m.entries = append(m.entries, &naiveEntry{seq: e.h.Seq, kind: KindItem, items: []*naiveItem{it}, posted: want})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -185,9 +186,6 @@ func (v *view) pending(want func(*Digest) bool) (list []*Digest) {
 // finish returns the rows that the unit changes, in the order in which they must
 // be written.
 func (v *view) finish() []ledger.Row {
-	if v.boxNew {
-		v.schedule()
-	}
 	list := make([]ledger.Row, 0, len(v.changed)+1)
 	for _, r := range v.changed {
 		if _, removal := r.(*ledger.Removal); removal {
@@ -206,9 +204,9 @@ func (v *view) finish() []ledger.Row {
 }
 
 // schedule sets when the inbox has something to do by itself: at the earliest
-// flush of a digest, and at the earliest timer.
-func (v *view) schedule() {
-	v.box.FlushAt, v.box.TimerAt = v.nextFlush(), v.nextTimer()
+// flush of a digest, at the earliest timer, and when the first lease of told entries is over.
+func (v *view) schedule(now time.Time, lease time.Duration) {
+	v.box.FlushAt, v.box.TimerAt, v.box.LeaseAt = v.nextFlush(), v.nextTimer(), v.nextLease(now, lease)
 }
 
 // nextFlush is the earliest flush of a digest, in milliseconds; 0 = none.

@@ -4447,7 +4447,7 @@ export interface InboxWithdrawnEvent {
   entry_id: string;
 }
 
-/** The turn ended without a word of its agent about what it was told: the entries are new again. */
+/** The turn ended without a word of its agent about what it was told, or with the reason lease, its entries were not acknowledged in time: they are new again. */
 export interface InboxUntoldEvent {
   seq: number;
   thread_seq: number;
@@ -4456,6 +4456,7 @@ export interface InboxUntoldEvent {
   entry_ids: string[];
   turn_id: string;
   silent: number;
+  reason?: string;
 }
 
 /** A client has made told entries new again, and ended what kept the thread from being woken. */

@@ -223,8 +223,9 @@ func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
 
 func TestPolicyIsShownAndSet(t *testing.T) {
 	s := startMailbox(t)
-	contains(t, s.want("inbox", "policy", "me"), "window         30s ", "max-delay      2m ", "max-age        24h ", "wake           none", "wake-when      settled", "wake-max-wait  30m ")
+	contains(t, s.want("inbox", "policy", "me"), "window         30s ", "max-delay      2m ", "max-age        24h ", "wake           none", "wake-when      settled", "wake-max-wait  30m ", "wake-window    1s ", "told-lease     0s ", "the agent is told once")
 	contains(t, s.want("inbox", "policy", "me", "--wake-when=each", "--wake-max-wait=0s"), "wake-when      each", "counts with settled only")
+	contains(t, s.want("inbox", "policy", "me", "--wake-window=0", "--told-lease=5m"), "wake-window    0s ", "starts at once", "told-lease     5m ", "told again")
 	contains(t, s.want("inbox", "policy", "me", "--reset=wake-when"), "wake-when      settled", "wake-max-wait  0s ", "without a bound")
 	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=none", "--enabled=false", "--ack=explicit"), "window         10s", "wake           none", "enabled        false", "ack            explicit")
 	object := oneObject(t, s.want("inbox", "policy", "me", "--reset=window,enabled", "--max-items=5", "--max-delay=1m", "--max-age=48h", "-o", "json"))
@@ -281,7 +282,7 @@ func TestInboxWatchShowsWhatHappensToEntries(t *testing.T) {
 	}
 	// An agent that is told, and a live watch across a restart of the server.
 	s.want("run", "--thread=work", "hello")
-	s.want("inbox", "policy", "work", "--wake=idle")
+	s.want("inbox", "policy", "work", "--wake=idle", "--wake-window=0")
 	ctx, cancel := context.WithCancel(t.Context())
 	var seen, errs buffer
 	g := &globals{console: console{in: strings.NewReader(""), out: &seen, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}}

@@ -118,7 +118,7 @@ func TestMetricsOfInboxesCountWhatHappened(t *testing.T) {
 	}
 	// The agent is told the message, and its turn acknowledges it.
 	call("thread/start", `{"thread_id":"woken","agent":"echo"}`)
-	call("inbox/configure", `{"thread_id":"woken","policy":{"wake":"idle"}}`)
+	call("inbox/configure", `{"thread_id":"woken","policy":{"wake":"idle","wake_window_ms":0}}`)
 	call("inbox/send", `{"thread_id":"woken","text":"hello"}`)
 
 	eventually(t, "the message is acknowledged", func() bool { return slices.Contains(s.inboxSamples(), "holon_inbox_unacked_items 11") })
