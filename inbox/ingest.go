@@ -97,7 +97,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs})
 		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
@@ -123,7 +123,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-		About: it.About, Outcome: it.Outcome,
+		About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs,
 	}
 	var d *Digest
 	g := it.groupIn(&b.Settings)
@@ -145,7 +145,10 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		digest := seq
 		if d != nil {
 			digest, failing = d.Seq, d.Failing
-			b.stats.Merged++
+			b.stats.Grouped++
+			if d.Revision > 0 {
+				b.stats.Merged++
+			}
 		} else {
 			b.stats.Opened++
 		}
@@ -158,8 +161,11 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
 	if body.DigestID == "" {
 		reason := ReasonItem
-		if it.OfJob {
+		switch g := it.Grouping; {
+		case it.OfJob:
 			reason = ReasonJob
+		case g != nil && g.Flush == FlushImmediate:
+			reason = ReasonImmediate
 		}
 		out.EntryID = b.postItem(body, it.Grouping, reason)
 		if e := b.rows.entryOfItem(seq); it.OfJob && e != nil {

@@ -122,6 +122,13 @@ func ReadDigest(v ledger.Values) (*Digest, error) {
 	return d, nil
 }
 
+// IsPending reports whether an item of the digest is in no snapshot yet. newest is the digest's
+// newest snapshot, nil if there is none or it was removed, long after all of it was acknowledged:
+// it shows everything that was posted and is not acknowledged, and what is pending came later.
+func (d *Digest) IsPending(newest *Entry, r *Raw) bool {
+	return d.Pending > 0 && r.AckedSeq == 0 && (newest == nil || order(r.Seq) > order(newest.LastRaw))
+}
+
 func (d *Digest) clone() *Digest {
 	c := *d
 	c.Senders, c.Outcomes = slices.Clone(d.Senders), maps.Clone(d.Outcomes)

@@ -18,6 +18,12 @@ UPDATE inbox_digests SET subjects = pending + unacked;
 ALTER TABLE inbox_entries ADD COLUMN leases   INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inboxes       ADD COLUMN lease_at INTEGER NOT NULL DEFAULT 0;
 
+-- Which entries wake their thread at once: those that an item has posted which does not wait.
+
+ALTER TABLE inbox_entries ADD COLUMN at_once INTEGER NOT NULL DEFAULT 0;
+UPDATE inbox_entries SET at_once = 1
+WHERE kind = 'snapshot' AND (SELECT json_extract(CAST(e.params AS TEXT), '$.reason') FROM events e WHERE e.seq = inbox_entries.created_seq) = 'immediate';
+
 -- To which pull request the workflow runs of a source belong: their jobs do not say it.
 
 CREATE TABLE hook_runs (
