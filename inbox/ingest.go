@@ -128,7 +128,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	var d *Digest
 	g := it.groupIn(&b.Settings)
 	if g != nil {
-		d = b.digestFor(g, it.Source)
+		d = digestFor(b, g, it.Source)
 		newest := newestLike(b, d, it)
 		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
 			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
@@ -196,8 +196,8 @@ const fallbackWindows = 5
 func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	waits := d != nil && d.Pending > d.Passive
 	switch first := b.Now; {
-	case g.Flush == FlushPassive && d != nil && d.Pending > 0:
-		return notify.TimeFromMilli(d.FlushAt)
+	case g.Flush == FlushPassive && d != nil && d.Pending > 0: // the clock may have been set back
+		return earlier(time.UnixMilli(d.FlushAt), b.Now.Add(b.Settings.MaxDigestAge))
 	case g.Flush == FlushPassive:
 		return notify.TimeOf(b.Now.Add(b.Settings.MaxDigestAge))
 	default:
@@ -230,7 +230,7 @@ func earlier(x, y time.Time) notify.Time {
 
 // digestFor returns the open digest that an item joins; nil if it opens another
 // one. What is pending in the digest before is then flushed.
-func (b *Book) digestFor(g *Grouping, source string) *Digest {
+func digestFor(b *Book, g *Grouping, source string) *Digest {
 	d, _ := b.rows.Row(DigestTable, OpenKey{b.rows.threadID, source, g.ResourceRef, g.EventFamily}).(*Digest)
 	if d == nil {
 		return nil
@@ -275,7 +275,7 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	slices.Reverse(added)
 	if d.Subjects == 0 { // something newer about each was acknowledged before they came
 		shown := *d
-		shown.show(b.unacked(d))
+		shown.show(unackedOf(b.rows, d))
 		d = &shown
 	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
@@ -285,9 +285,9 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	return id
 }
 
-// unacked are the items of the digest that are not acknowledged, the newest first.
-func (b *Book) unacked(d *Digest) (list []*Raw) {
-	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+// unackedOf are the items of a digest that are not acknowledged, the newest first.
+func unackedOf(s ledger.State, d *Digest) (list []*Raw) {
+	s.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		if r := row.(*Raw); r.AckedSeq == 0 {
 			list = append(list, r)
 		}

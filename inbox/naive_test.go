@@ -299,7 +299,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 			if w := m.now.Add(window); w.Before(d.flush) {
 				d.flush = w
 			}
-		case len(d.pending()) == 0:
+		case len(d.pending()) == 0 || d.flush.After(m.now.Add(m.settings.MaxDigestAge)):
 			d.flush = m.now.Add(m.settings.MaxDigestAge)
 		}
 		if before != nil && before.pending && !before.passive && !next.passive { // one of the two is enough

@@ -327,3 +327,21 @@ func TestASnapshotCountsTheSubjectsThatItShows(t *testing.T) {
 		t.Errorf("what came late: %s", got)
 	}
 }
+
+// What waits for a time that a wrong clock has given waits no longer than another once the clock is right.
+func TestWhatWaitsForTheNextSnapshotSurvivesAWrongClock(t *testing.T) {
+	w := newWorld()
+	passive := func(n int) Item {
+		it := grouped(n)
+		it.Grouping.Flush = FlushPassive
+		return it
+	}
+	right := w.now
+	w.now = notify.TimeOf(right.AddDate(1, 0, 0))
+	w.ingest(t, passive(1))
+	w.now = right
+	w.ingest(t, passive(2))
+	if at := time.UnixMilli(w.box().FlushAt); at.After(right.Add(24 * time.Hour)) {
+		t.Errorf("it is posted at %v, the clock says %v", at, right)
+	}
+}
