@@ -23,7 +23,7 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	if s.inbox == nil || s.inbox.NewEntries == 0 || s.thread == nil || s.active != nil || len(s.queue) > 0 || k.a.stopped || k.a.dead != nil {
 		return inbox.WakeVerdict{}
 	}
-	v := inbox.MayWake(s.inbox, s.thread, settingsOf(s, k.a.agent()), time.Now(), 0)
+	v := inbox.MayWake(s.inbox, s.thread, k.a.e.rules.settingsOf(s), time.Now(), 0)
 	k.wakeAt = v.At
 	return v
 }
@@ -31,7 +31,7 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 // judgeEnds judges from rows whether they do now: ends of child turns may wait for each other.
 // The time at which they wait no longer is kept in wakeAt.
 func (k *inboxKeeper) judgeEnds() (v inbox.WakeVerdict, err error) {
-	box, settings, awaits := k.a.state.inbox, settingsOf(k.a.state, k.a.agent()), k.a.e.rules.awaits
+	box, settings, awaits := k.a.state.inbox, k.a.e.rules.settingsOf(k.a.state), k.a.e.rules.awaits
 	err = k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
 		v, err = inbox.EndsWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
 		return err
