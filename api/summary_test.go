@@ -246,7 +246,9 @@ func (b *boxes) InboxOf(context.Context, string) (inbox.Overview, error) {
 	return inbox.Overview{Inbox: &b.box}, nil
 }
 
-func (b *boxes) PolicySet(_ string, set inbox.Policy) inbox.PolicySet { return inbox.PolicySet{Thread: set} }
+func (b *boxes) PolicySet(_ string, set inbox.Policy) inbox.PolicySet {
+	return inbox.PolicySet{Thread: set}
+}
 
 func (b *boxes) Policy(_ string, set inbox.Policy) inbox.Policy { return set.Settings(b.wake).Policy() }
 

@@ -32,8 +32,8 @@ type Config struct {
 
 	InboxDefaults  inbox.Defaults // of the policies of inboxes
 	Inbox          inbox.Bounds   // of each inbox
-	InboxRetention time.Duration // how long acknowledged items are kept
-	DedupeFor      time.Duration // how long the identity of an item is remembered at least
+	InboxRetention time.Duration  // how long acknowledged items are kept
+	DedupeFor      time.Duration  // how long the identity of an item is remembered at least
 	// ObserveInbox is called after each commit that changes an inbox. It must not
 	// block. nil = nothing is called.
 	ObserveInbox func(*inbox.Stats)

@@ -40,7 +40,6 @@ func TestADefaultForAllWakesOnlyAgentsWhosePromptIsTextForAModel(t *testing.T) {
 		kind            string
 		all, agent, own Policy
 		want            Wake
-		from            From
 	}{
 		{turns.KindACP, Policy{}, Policy{}, Policy{}, WakeIdle},
 		{turns.KindACP, none, Policy{}, Policy{}, WakeNone},
