@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"reflect"
+
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -54,4 +56,20 @@ func (d Defaults) Settings(agent, kind string, own Policy) Settings {
 	}
 	s := d.Set(agent, kind, own)
 	return s.Server.with(s.Agent, nil).with(s.Thread, nil).Settings(wake)
+}
+
+// Members returns the members that are set, by their names.
+func (p Policy) Members() map[string]any {
+	set := map[string]any{}
+	v := reflect.ValueOf(p)
+	for i, name := range PolicyMembers {
+		switch f := v.Field(i); {
+		case f.IsZero():
+		case f.Kind() == reflect.Pointer:
+			set[name] = f.Elem().Interface()
+		default:
+			set[name] = f.String()
+		}
+	}
+	return set
 }

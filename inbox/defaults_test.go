@@ -63,3 +63,14 @@ func TestADefaultForAllWakesOnlyAgentsWhosePromptIsTextForAModel(t *testing.T) {
 		}
 	}
 }
+
+func TestMembersOfAPolicyAreThoseThatAreSet(t *testing.T) {
+	off, n := false, int64(7)
+	got := Policy{Enabled: &off, WindowMs: &n, Wake: WakeNone}.Members()
+	if want := map[string]any{"enabled": false, "window_ms": int64(7), "wake": "none"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	if all := (Policy{}).Settings(WakeNone).Policy().Members(); len(all) != len(PolicyMembers) {
+		t.Errorf("a full policy has %v", all)
+	}
+}
