@@ -71,7 +71,7 @@ func TestRecordedEventsOfGitHub(t *testing.T) {
 		"issue_comment.created":               `issue:1 comments | Codertocat | 2019-05-15T15:20:21 | Codertocat commented on issue:1 "Spelling error in the README file": You are totally right! I'll get this fixed right away.`,
 		"workflow_run.completed":              `workflow_run:289782451 ci_updates immediate | Codertocat | 2020-10-05T16:33:49 | CI "test" succeeded on master (run 163)`,
 		"workflow_job.completed":              `workflow_run:2202229078 ci_updates | Codertocat | 2021-08-05T10:38:16 | job "linters" of "CodeQL" failed on main`,
-		"check_run.completed":                 `check_suite:118578147 ci_updates immediate | Codertocat | 2019-05-15T15:21:12 | check "Octocoders-linter" failed on changes`,
+		"check_run.completed":                 `pr:2 ci_updates first | Codertocat | 2019-05-15T15:21:12 | check "Octocoders-linter" failed on changes`,
 		"push":                                `- | Codertocat | 2019-05-15T15:20:41 | Codertocat pushed tag simple-tag in Codertocat/Hello-World`,
 	} {
 		event, _, _ := strings.Cut(name, ".")

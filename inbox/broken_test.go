@@ -59,14 +59,14 @@ var brokenRules = map[string]*broken{
 	"the window slides without a cap": {
 		event: func(_ *history, b *Book, body any, _ bool) any {
 			r, ok := body.(*Received)
-			if !ok || r.DigestID == "" {
+			if !ok || r.DigestID == "" || r.Flush == FlushPassive || r.Fallback {
 				return body
 			}
 			c := *r
 			c.FlushAt = notify.TimeOf(b.Now.Add(b.Settings.Window))
 			return &c
 		},
-		caught: []string{"P6"},
+		caught: []string{"P6", "the digest"},
 	},
 	"an entry acknowledges its whole digest": {
 		command: func(b *Book, c Ack) Ack {
@@ -124,6 +124,28 @@ var brokenRules = map[string]*broken{
 			return body
 		},
 		caught: []string{"P1"},
+	},
+	"an older item about the same still counts": {
+		event: func(_ *history, _ *Book, body any, _ bool) any {
+			if r, ok := body.(*Received); ok {
+				c := *r
+				c.About = ""
+				return &c
+			}
+			return body
+		},
+		caught: []string{"P1", "the digest"},
+	},
+	"what waits for the next snapshot counts like the rest": {
+		event: func(_ *history, _ *Book, body any, _ bool) any {
+			if r, ok := body.(*Received); ok && r.Flush == FlushPassive {
+				c := *r
+				c.Flush = ""
+				return &c
+			}
+			return body
+		},
+		caught: []string{"the digest"},
 	},
 	"a firing is the item of its second": {
 		event: func(h *history, b *Book, body any, _ bool) any {

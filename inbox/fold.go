@@ -189,7 +189,7 @@ func (f *folding) received(b *Received) {
 			d.Failing = true
 		}
 		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
-		if d.take(f.s, raw) {
+		if f.take(d, raw) {
 			d.LastSummary = b.Summary
 		}
 		box.PendingItems++
@@ -199,6 +199,36 @@ func (f *folding) received(b *Received) {
 		f.s.Put(&turns.Taken{TurnID: turnID, Seq: seq})
 	}
 	f.s.Put(raw)
+}
+
+// take counts a new item of a digest in what summaries are made of. It reports whether the item
+// is the newest one about its subject: only that counts, and only one that is pending is a reason
+// for a snapshot.
+func (f *folding) take(d *Digest, r *Raw) (newest bool) {
+	d.span(r)
+	old, ok := f.s.Row(RawTable, r.AboutKey()).(*Raw)
+	if !ok {
+		d.count(r)
+		return true
+	}
+	newest = r.NewerThan(old)
+	if posted, ok := f.s.Row(EntryTable, d.Newest).(*Entry); old.AckedSeq == 0 && !old.Passive && !r.Passive && (!ok || order(old.Seq) > order(posted.LastRaw)) {
+		d.Passive++
+		if r.Passive = !newest; newest {
+			next := *old
+			next.Passive = true
+			f.s.Put(&next)
+		}
+	}
+	if !newest {
+		return false
+	}
+	if old.AckedSeq == 0 {
+		d.Subjects--
+		d.Outcomes.count(old.Outcome, -1)
+	}
+	d.count(r)
+	return true
 }
 
 func (f *folding) posted(b *Posted) {

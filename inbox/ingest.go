@@ -128,21 +128,12 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	g := it.groupIn(&b.Settings)
 	if g != nil {
 		d = b.digestFor(g, it.Source)
-		newest := b.newestLike(d, it)
+		newest := newestLike(b, d, it)
 		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
 			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
 		}
-		flush := g.Flush
-		if flush != FlushImmediate && flush != FlushFirst && b.waits(d, newest) {
-			flush = FlushPassive
-		}
-		if flush != g.Flush {
-			again := *g
-			again.Flush = flush
-			g = &again
-		}
-		if flush == FlushFirst || flush == FlushPassive {
-			body.Flush = flush
+		if g.Flush == FlushFirst || g.Flush == FlushPassive {
+			body.Flush = g.Flush
 		}
 		body.ResourceRef, body.EventFamily, body.Fallback = g.ResourceRef, g.EventFamily, g.ResourceRef == ""
 	}
@@ -158,7 +149,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 			b.stats.Opened++
 		}
 		body.DigestID = DigestID(digest)
-		body.FlushAt = b.flushAt(d, g)
+		body.FlushAt = flushAt(b, d, g)
 	}
 	b.add(notify.InboxReceived, body)
 	b.rows.natives[nativeKey{it.Source, it.NativeID}] = seq
@@ -195,7 +186,7 @@ const fallbackWindows = 5
 // flushAt is when a digest is posted at the latest that an item of the group joins; d is nil if it
 // opens the digest. A digest in which nothing but passive items waits is posted when its time is
 // over.
-func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
+func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	waits := d != nil && d.Pending > d.Passive
 	switch first := b.Now; {
 	case g.Flush == FlushPassive && d != nil && d.Pending > 0:
@@ -214,18 +205,8 @@ func (b *Book) flushAt(d *Digest, g *Grouping) notify.Time {
 	}
 }
 
-// waits reports whether an item of the digest is pending, and a reason for a snapshot: one about
-// the same is no further one.
-func (b *Book) waits(d *Digest, r *Raw) bool {
-	if r == nil || r.Passive || r.AckedSeq != 0 || d.Pending == 0 {
-		return false
-	}
-	posted, ok := b.rows.Row(EntryTable, d.Newest).(*Entry)
-	return !ok || order(r.Seq) > order(posted.LastRaw)
-}
-
 // newestLike is the newest item of the digest that is about the same, nil if there is none.
-func (b *Book) newestLike(d *Digest, it *Item) *Raw {
+func newestLike(b *Book, d *Digest, it *Item) *Raw {
 	if d == nil || it.About == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 func (h *history) configure() operation {
 	c := Configure{}
 	ms := func(n int64) *int64 { return &n }
-	switch h.Int(8, "policy") {
+	switch h.Int(10, "policy") {
 	case 0, 1:
 		off := h.Int(2, "enabled") == 1
 		c.Policy.Enabled = &off
@@ -26,6 +26,11 @@ func (h *history) configure() operation {
 		c.Policy.MaxDigestAgeMs = ms([]int64{1000, 60_000}[h.Int(2, "age")])
 	case 6:
 		c.Policy.Ack = []AckBy{AckTurnEnd, AckExplicit}[h.Int(2, "by")]
+	case 8:
+		on := h.Int(2, "fallback") == 1
+		c.Policy.Fallback = &on
+	case 9:
+		c.Policy.WakeWindowMs = ms([]int64{0, 1000, 20_000}[h.Int(3, "wake window")])
 	case 7:
 		c.Reset = []string{PolicyMembers[h.Int(len(PolicyMembers), "reset")]}
 	}

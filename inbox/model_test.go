@@ -263,7 +263,18 @@ func (h *history) item() Item {
 	if s := h.Int(4, "sender"); s > 0 {
 		it.Payload = []byte(`{"sender":{"login":"` + []string{"ann", "bob", "cyd"}[s-1] + `"}}`)
 	}
-	if h.Int(8, "grouped") == 0 {
+	if h.Int(2, "says") == 1 {
+		it.Summary = "n" + it.NativeID + " says something"
+	}
+	if h.Int(2, "about") == 1 {
+		it.About = []string{"x", "y"}[h.Int(2, "subject")]
+		it.Outcome = []string{"", "success", "failure", "timed_out"}[h.Int(4, "outcome")]
+	}
+	switch h.Int(8, "grouped") {
+	case 0:
+		return it
+	case 1:
+		it.Variant = []string{"star.created", "push"}[h.Int(2, "variant")]
 		return it
 	}
 	g := &Grouping{ResourceRef: []string{"pr:1", "pr:2"}[h.Int(2, "resource")], EventFamily: []string{"comments", "ci_updates"}[h.Int(4, "family")/3]}
@@ -285,6 +296,10 @@ func (h *history) item() Item {
 		g.Breaks = BreaksAfter
 	case 3:
 		g.EventFamily = "" // not grouped
+	case 4:
+		g.Flush = FlushFirst
+	case 5, 6:
+		g.Flush = FlushPassive
 	}
 	it.Grouping = g
 	return it
@@ -302,7 +317,7 @@ func (h *history) ingest() operation {
 func (h *history) store(items []Item, full func(*Book)) operation {
 	return func(b *Book, _ *memUnit) func(int64) error {
 		for _, it := range items {
-			h.note("ingest %s %s %+v", it.Source, it.NativeID, it.Grouping)
+			h.note("ingest %s %s %+v %q %q %s", it.Source, it.NativeID, it.Grouping, it.Variant, it.About, it.OccurredAt)
 		}
 		results, err := b.Ingest(items)
 		if errors.Is(err, ErrFull) && full != nil {

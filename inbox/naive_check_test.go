@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -194,10 +195,15 @@ func (m *naive) checkDigests(w *world) error {
 			}
 		}
 		slices.Sort(want.Senders)
+		want.Subjects, want.Passive, want.Failing = len(d.subjects(unacked(d.items))), len(d.pending())-len(reasons(d.pending())), d.failing
+		for _, it := range d.subjects(unacked(d.items)) {
+			want.Outcomes.count(it.outcome, 1)
+		}
 		if got := rows[at]; got.Seq != want.Seq || got.Source != want.Source || got.ResourceRef != want.ResourceRef || got.EventFamily != want.EventFamily ||
 			got.Open != want.Open || got.Revision != want.Revision || got.Newest != want.Newest || got.Pending != want.Pending || got.Unacked != want.Unacked ||
 			got.Fresh != want.Fresh || !got.OpenedAt.Equal(want.OpenedAt.Time) || !got.PendingAt.Equal(want.PendingAt.Time) || got.FlushAt != want.FlushAt ||
-			got.LastRaw != want.LastRaw || !got.FirstAt.Equal(want.FirstAt.Time) || !got.LastAt.Equal(want.LastAt.Time) || !slices.Equal(got.Senders, want.Senders) {
+			got.LastRaw != want.LastRaw || !got.FirstAt.Equal(want.FirstAt.Time) || !got.LastAt.Equal(want.LastAt.Time) || !slices.Equal(got.Senders, want.Senders) ||
+			got.Subjects != want.Subjects || got.Passive != want.Passive || got.Failing != want.Failing || !maps.Equal(got.Outcomes, want.Outcomes) {
 			return fmt.Errorf("the digest\n  %+v, want\n  %+v", *got, want)
 		}
 	}

@@ -45,6 +45,8 @@ type naiveItem struct {
 	received       time.Time
 	deadline       time.Time // the latest time at which an entry shows it
 	digest         *naiveDigest
+	about, outcome string
+	passive        bool // it is no reason for a snapshot
 	pending        bool
 	acked, told    bool
 	turn           string // that was told it last; "" = it is not told
@@ -61,6 +63,52 @@ type naiveDigest struct {
 	items                       []*naiveItem
 	newest                      *naiveEntry
 	revision                    int
+	latest                      string // what the item said that came last, and was then the newest about its subject
+	failing                     bool   // a first item has come since a window was posted
+}
+
+// newestAbout is the item about the same that occurred last.
+func (d *naiveDigest) newestAbout(about string) (newest *naiveItem) {
+	for _, it := range d.items {
+		if it.about == about && about != "" && (newest == nil || !it.occurred.Before(newest.occurred)) {
+			newest = it
+		}
+	}
+	return newest
+}
+
+// subjects are those of the items that are the newest about something.
+func (d *naiveDigest) subjects(items []*naiveItem) (list []*naiveItem) {
+	for _, it := range items {
+		if it.about == "" || d.newestAbout(it.about) == it {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// reasons are those of the items that are a reason for a snapshot.
+func reasons(items []*naiveItem) (list []*naiveItem) {
+	for _, it := range items {
+		if !it.passive {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// naiveGroup is the group of an item, nil if it has none.
+func (m *naive) group(it *Item) *Grouping {
+	g := it.Grouping
+	switch {
+	case !m.settings.Enabled:
+		return nil
+	case g != nil && g.ResourceRef != "" && g.EventFamily != "":
+		return g
+	case m.settings.Fallback && it.Variant != "":
+		return &Grouping{EventFamily: it.Variant}
+	}
+	return nil
 }
 
 type naiveEntry struct {
@@ -157,7 +205,7 @@ func (m *naive) full(items []Item) bool {
 		batch[id] = true
 		count++
 		bytes += naiveSize(it)
-		if m.settings.Enabled && it.Grouping != nil && it.Grouping.ResourceRef != "" && it.Grouping.EventFamily != "" {
+		if m.group(it) != nil {
 			pending++
 		}
 		if count > m.bounds.MaxUnackedItems || pending > m.bounds.MaxPendingItems || bytes > m.bounds.MaxUnackedBytes {
@@ -181,7 +229,7 @@ func naiveSender(it *Item) string {
 }
 
 func naiveSize(it *Item) int64 {
-	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)))
+	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)) + len(it.About) + len(it.Outcome))
 }
 
 // ingest is what follows from one item.
@@ -195,13 +243,13 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 	}
 	next := &naiveItem{
 		source: it.Source, native: it.NativeID, sender: naiveSender(it), size: naiveSize(it), occurred: it.OccurredAt.Time, received: m.now,
-		deadline: m.now.Add(m.settings.MaxDelay),
+		deadline: m.now.Add(m.settings.MaxDelay), about: it.About, outcome: it.Outcome,
 	}
 	if !it.OccurredAt.After(time.Unix(0, 0)) || it.OccurredAt.UTC().Year() > 9999 { // no time that a sender can mean
 		next.occurred = m.now
 	}
-	g := it.Grouping
-	grouped := m.settings.Enabled && g != nil && g.ResourceRef != "" && g.EventFamily != ""
+	g := m.group(it)
+	grouped := g != nil
 	var d *naiveDigest
 	if grouped {
 		for _, open := range m.digests {
@@ -231,39 +279,71 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 			d = &naiveDigest{seq: next.seq, source: it.Source, resource: g.ResourceRef, family: g.EventFamily, open: true, opened: m.now}
 			m.digests = append(m.digests, d)
 		}
-		if len(d.pending()) == 0 {
+		before := d.newestAbout(it.About)
+		if before != nil && it.OccurredAt.IsZero() && before.occurred.After(next.occurred) {
+			next.occurred = before.occurred
+		}
+		next.passive = g.Flush == FlushPassive
+		window, delay := m.settings.Window, m.settings.MaxDelay
+		if d.resource == "" {
+			window, delay = m.settings.WakeWindow, 5*m.settings.WakeWindow
+		}
+		if len(reasons(d.pending())) == 0 {
 			d.firstPending = m.now
 		}
-		d.flush = d.firstPending.Add(m.settings.MaxDelay)
-		if w := m.now.Add(m.settings.Window); w.Before(d.flush) {
-			d.flush = w
+		switch {
+		case g.Flush != FlushPassive:
+			d.flush = d.firstPending.Add(delay)
+			if w := m.now.Add(window); w.Before(d.flush) {
+				d.flush = w
+			}
+		case len(d.pending()) == 0:
+			d.flush = m.now.Add(m.settings.MaxDigestAge)
 		}
-		for _, p := range d.pending() { // a policy with more delay holds for what waits, too
-			if until := p.received.Add(m.settings.MaxDelay); until.After(p.deadline) {
+		if before != nil && before.pending && !before.passive && !next.passive { // one of the two is enough
+			if before.occurred.After(next.occurred) {
+				next.passive = true
+			} else {
+				before.passive = true
+			}
+		}
+		next.deadline = m.now.Add(delay)
+		for _, p := range append(d.pending(), next) { // a policy with more delay holds for what waits, too
+			if until := p.received.Add(delay); until.After(p.deadline) {
 				p.deadline = until
+			}
+			if p.passive && d.flush.After(p.deadline) {
+				p.deadline = d.flush
 			}
 		}
 		next.digest, next.pending = d, true
 		d.items = append(d.items, next)
+		if it.About == "" || d.newestAbout(it.About) == next {
+			d.latest = it.Summary
+		}
 		out.DigestID = DigestID(d.seq)
 	}
 	m.items = append(m.items, next)
 	if body.RawID != out.RawID || body.Source != it.Source || body.NativeID != it.NativeID || string(body.Payload) != string(it.Payload) ||
-		body.DigestID != out.DigestID || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
+		body.DigestID != out.DigestID || body.About != it.About || body.Outcome != it.Outcome || body.Fallback != (grouped && g.ResourceRef == "") || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
 		return out, fmt.Errorf("P1: %s is not the item %+v", body.RawID, it)
 	}
 	if !grouped {
 		out.EntryID, err = m.postItem(next, it)
 		return out, err
 	}
+	first := g.Flush == FlushFirst && !d.failing
+	d.failing = d.failing || g.Flush == FlushFirst
 	switch {
 	case g.Breaks == BreaksAfter:
 		out.EntryID, err = m.post(d, ReasonImmediate, true)
 		d.open = false
-	case g.Flush == FlushImmediate:
+	case g.Flush == FlushImmediate || first:
 		out.EntryID, err = m.post(d, ReasonImmediate, false)
-	case len(d.pending()) >= m.settings.MaxItems:
+	case len(reasons(d.pending())) >= m.settings.MaxItems:
 		out.EntryID, err = m.post(d, ReasonSize, false)
+	case d.resource == "" && m.settings.WakeWindow == 0:
+		out.EntryID, err = m.post(d, ReasonWindow, false)
 	}
 	return out, err
 }
@@ -307,11 +387,14 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	for _, it := range added {
 		it.pending = false
 	}
+	if len(added) > 0 && reason != ReasonImmediate {
+		d.failing = false
+	}
 	var shown []*naiveItem
 	people := map[string]bool{}
 	want := Entry{
 		EntryID: EntryID(e.h.Seq), Kind: KindSnapshot, DigestID: DigestID(d.seq), Revision: d.revision + 1, Source: d.source,
-		ResourceRef: d.resource, EventFamily: d.family, PostedAt: notify.Time{Time: m.now},
+		ResourceRef: d.resource, EventFamily: d.family, PostedAt: notify.Time{Time: m.now}, Fallback: d.resource == "",
 	}
 	for _, it := range unacked(d.items) {
 		if it.pending {
@@ -330,7 +413,7 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		want.LastRawID = RawID(it.seq)
 	}
 	want.Count = len(shown)
-	want.Summary = naiveSummary(d, len(shown), people)
+	want.Summary = naiveSummary(d, shown, people)
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
 		superseded = EntryID(d.newest.seq)
@@ -346,19 +429,50 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 }
 
 // naiveSummary is the sentence for the families that the model uses.
-func naiveSummary(d *naiveDigest, n int, people map[string]bool) string {
+func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
+	latest := d.latest
+	if shown[len(shown)-1] != d.items[len(d.items)-1] {
+		latest = ""
+	}
+	subjects := d.subjects(shown)
+	n := len(subjects)
+	if n == 0 {
+		n = len(shown)
+	}
+	if n == 1 && latest != "" {
+		return latest
+	}
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
 	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
+	if d.resource == "" {
+		s = fmt.Sprintf("%d events of %s: %s", n, d.source, d.family)
+	}
 	switch len(people) {
 	case 0:
-		return s
 	case 1:
 		for name := range people {
 			s += " by " + name
 		}
-		return s
+	default:
+		s += fmt.Sprintf(" by %d people", len(people))
 	}
-	return s + fmt.Sprintf(" by %d people", len(people))
+	ends := map[string]int{}
+	for _, it := range subjects {
+		ends[it.outcome]++
+	}
+	sep := ": "
+	for n := len(subjects); n > 0; n-- { // the most frequent first, then in the order of the alphabet
+		for _, end := range []string{"failure", "success", "timed_out"} {
+			if ends[end] == n {
+				s += fmt.Sprintf("%s%d %s", sep, n, strings.ReplaceAll(end, "_", " "))
+				sep = ", "
+			}
+		}
+	}
+	if latest != "" {
+		s += "; latest: " + latest
+	}
+	return s
 }
 
 func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, added []*naiveItem, closes bool) error {
@@ -379,7 +493,7 @@ func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, add
 // sameEntry compares the members that are in JSON.
 func sameEntry(x, y *Entry) bool {
 	return x.EntryID == y.EntryID && x.Kind == y.Kind && x.DigestID == y.DigestID && x.Revision == y.Revision && x.Source == y.Source &&
-		x.ResourceRef == y.ResourceRef && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Count == y.Count &&
+		x.ResourceRef == y.ResourceRef && x.Fallback == y.Fallback && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Count == y.Count &&
 		x.LastRawID == y.LastRawID && x.FirstAt.Equal(y.FirstAt.Time) && x.LastAt.Equal(y.LastAt.Time) && x.PostedAt.Equal(y.PostedAt.Time) &&
 		x.ToldByTurnID == y.ToldByTurnID && x.AckedAt.Equal(y.AckedAt.Time) && x.SupersededBy == y.SupersededBy
 }

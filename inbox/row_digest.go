@@ -128,23 +128,7 @@ func (d *Digest) clone() *Digest {
 	return &c
 }
 
-// take counts a new item in what summaries are made of. It reports whether it is the newest one
-// about its subject: only that counts.
-func (d *Digest) take(s ledger.State, r *Raw) bool {
-	d.span(r)
-	if old, ok := s.Row(RawTable, r.AboutKey()).(*Raw); ok {
-		if !r.NewerThan(old) {
-			return false
-		}
-		if old.AckedSeq == 0 {
-			d.Subjects--
-			d.Outcomes.count(old.Outcome, -1)
-		}
-	}
-	d.count(r)
-	return true
-}
-
+// count counts an item that is the newest one about its subject.
 func (d *Digest) count(r *Raw) {
 	d.Subjects++
 	d.Outcomes.count(r.Outcome, 1)

@@ -38,7 +38,7 @@ type Raw struct {
 	Chain      int
 	About      string // what it is about: of the items of a digest about the same, the newest counts; "" = it counts for itself
 	Outcome    string // what came of that; "" = nothing is known
-	Passive    bool   // it was no reason for a snapshot: see FlushPassive
+	Passive    bool   // it is no reason for a snapshot: see FlushPassive
 }
 
 // RawTable is where raw items are stored.
@@ -47,7 +47,7 @@ var RawTable = ledger.NewTable(ledger.Table{
 	Columns: []string{"created_seq", "thread_id", "source", "native_id", "digest", "occurred_at", "received_at", "sender", "size",
 		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome", "passive"},
 	Key:     []string{"created_seq"},
-	Mutable: []string{"acked_seq", "acked_at", "told", "expired"},
+	Mutable: []string{"acked_seq", "acked_at", "told", "expired", "passive"},
 	Unique:  ledger.ErrStale,
 })
 

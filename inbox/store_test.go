@@ -285,6 +285,18 @@ func (s *memState) Row(t *ledger.Table, id any) ledger.Row {
 		}
 		return nil
 	}
+	if key, ok := id.(AboutKey); ok {
+		var newest *Raw
+		for _, row := range s.rows[t] {
+			if r := row.(*Raw); r.About != "" && r.AboutKey() == key && (newest == nil || r.NewerThan(newest)) {
+				newest = r
+			}
+		}
+		if newest == nil {
+			return nil
+		}
+		return newest
+	}
 	return s.rows[t][id]
 }
 

@@ -2105,6 +2105,8 @@ export interface InboxIngestParams {
       flush?: Open<"normal" | "immediate"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
+    about?: string | null;
+    outcome?: string | null;
   }[];
   idempotency_key?: string | null;
   _meta?: unknown;
@@ -2198,6 +2200,7 @@ export type InboxReadResult = {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;
@@ -4329,6 +4332,8 @@ export interface InboxReceivedEvent {
   chain?: number;
   about?: string;
   outcome?: string;
+  fallback?: boolean;
+  flush?: Open<"normal" | "immediate">;
   requested_by?: string;
 }
 
@@ -4346,6 +4351,7 @@ export interface InboxPostedEvent {
     source: string;
     resource_ref?: string;
     event_family?: string;
+    fallback?: boolean;
     summary: string;
     count: number;
     last_raw_id: string;

@@ -20,12 +20,13 @@ var policyNames = map[string]string{
 	"enabled": "enabled", "window": "window_ms", "max-delay": "max_delay_ms", "max-items": "max_items",
 	"max-age": "max_digest_age_ms", "wake": "wake", "ack": "ack",
 	"wake-when": "wake_when", "wake-max-wait": "wake_max_wait_ms",
+	"fallback": "fallback",
 }
 
 func newInboxPolicyCommand(g *globals) *cobra.Command {
 	var window, maxDelay, maxAge, wakeMaxWait time.Duration
 	var maxItems int
-	var enabled bool
+	var enabled, fallback bool
 	var wake, wakeWhen, ack string
 	var reset []string
 	cmd := &cobra.Command{
@@ -47,6 +48,7 @@ configuration, or nowhere (default).
 				"enabled": enabled, "window": window.Milliseconds(), "max-delay": maxDelay.Milliseconds(), "max-items": maxItems,
 				"max-age": maxAge.Milliseconds(), "wake": wake, "ack": ack,
 				"wake-when": wakeWhen, "wake-max-wait": wakeMaxWait.Milliseconds(),
+				"fallback": fallback,
 			} {
 				if cmd.Flags().Changed(name) {
 					set[policyNames[name]] = value
@@ -99,6 +101,7 @@ configuration, or nowhere (default).
 	flags.StringVar(&wake, "wake", "", "what new entries do: idle (start a turn when the thread has none) or none")
 	flags.StringVar(&wakeWhen, "wake-when", "", "when ends of background work do that: settled (once all of the same turn have ended) or each")
 	flags.DurationVar(&wakeMaxWait, "wake-max-wait", 0, "with settled: how long an end waits for the others at most; 0 = without a bound")
+	flags.BoolVar(&fallback, "fallback", true, "bundle webhooks without a group by their kind; false posts each by itself")
 	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
 	flags.StringSliceVar(&reset, "reset", nil, "give this again what the configuration says: enabled, window, …; repeatable")
 	return cmd
@@ -204,6 +207,10 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	if s.Ack == inbox.AckExplicit {
 		ack = "only holon inbox ack, or the agent itself, acknowledges"
 	}
+	fallback := "webhooks without a group are bundled by their kind"
+	if !s.Fallback {
+		fallback = "a webhook without a group is an entry by itself"
+	}
 	t := policyTable{newTable("SETTING", "VALUE", "FROM", "MEANING"), from}
 	t.add("enabled", fmt.Sprint(s.Enabled), grouping)
 	t.add("window", shortDuration(s.Window), "a digest is posted when no further item has come for this time")
@@ -213,6 +220,7 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	t.add("wake", string(s.Wake), wake)
 	t.add("wake-when", string(s.WakeWhen), when)
 	t.add("wake-max-wait", shortDuration(s.WakeMaxWait), maxWait)
+	t.add("fallback", fmt.Sprint(s.Fallback), fallback)
 	t.add("ack", string(s.Ack), ack)
 	return t.write(c.console, 3)
 }

@@ -34,6 +34,9 @@ type WebhookSource struct {
 	Summary      string
 	ResourceRef  string
 	EventFamily  string
+	Variant      string
+	About        string
+	Outcome      string
 	Immediate    string
 	Breaks       string
 	Filter       string
@@ -56,6 +59,9 @@ var SourceKeys = []Key[WebhookSource]{
 	expression("summary", "one line for people", func(s *WebhookSource) *string { return &s.Summary }),
 	expression("resource_ref", "what an item is about: items are grouped by it and event_family", func(s *WebhookSource) *string { return &s.ResourceRef }),
 	expression("event_family", "what kind of event an item is", func(s *WebhookSource) *string { return &s.EventFamily }),
+	expression("variant", "what kind of event an item is that has no resource_ref: such items are bundled by it", func(s *WebhookSource) *string { return &s.Variant }),
+	expression("about", "what an item is about within its group: the newest about the same counts", func(s *WebhookSource) *string { return &s.About }),
+	expression("outcome", "what came of that, such as success", func(s *WebhookSource) *string { return &s.Outcome }),
 	expression("immediate", "whether an item does not wait for further ones", func(s *WebhookSource) *string { return &s.Immediate }),
 	expression("breaks", "none, before or after: whether an item ends its group", func(s *WebhookSource) *string { return &s.Breaks }),
 	expression("filter", "which webhooks are stored", func(s *WebhookSource) *string { return &s.Filter }),
@@ -204,6 +210,7 @@ func (s WebhookSource) hook(name, secret string) hooks.Source {
 	return hooks.Source{
 		Name: name, Kind: s.Kind, Secret: secret, Verify: s.Verify, HMACHeader: s.HMACHeader, HMACPrefix: s.HMACPrefix, HMACEncoding: s.HMACEncoding,
 		NativeID: s.NativeID, Summary: s.Summary, ResourceRef: s.ResourceRef, EventFamily: s.EventFamily, Immediate: s.Immediate,
+		Variant: s.Variant, About: s.About, Outcome: s.Outcome,
 		Breaks: s.Breaks, Filter: s.Filter,
 	}
 }

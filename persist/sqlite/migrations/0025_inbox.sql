@@ -3,7 +3,7 @@
 
 ALTER TABLE inbox_items ADD COLUMN about   TEXT; -- null = it counts for itself
 ALTER TABLE inbox_items ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
-ALTER TABLE inbox_items ADD COLUMN passive INTEGER NOT NULL DEFAULT 0; -- it was no reason for a snapshot
+ALTER TABLE inbox_items ADD COLUMN passive INTEGER NOT NULL DEFAULT 0; -- it is no reason for a snapshot
 CREATE INDEX inbox_items_about ON inbox_items (digest, about, occurred_at, created_seq) WHERE about IS NOT NULL;
 
 ALTER TABLE inbox_digests ADD COLUMN subjects INTEGER NOT NULL DEFAULT 0; -- different ones of its items
