@@ -152,7 +152,7 @@ func order(seq int64) int64 {
 // sizeOf is how many bytes an item counts in the bound of an inbox: about what
 // its event takes.
 func sizeOf(b *Received) int64 {
-	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome))
+	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome) + len(b.Link))
 }
 
 func (f *folding) received(b *Received) {
@@ -190,7 +190,7 @@ func (f *folding) received(b *Received) {
 		}
 		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
 		if f.take(d, raw) {
-			d.LastSummary = b.Summary
+			d.LastSummary, d.LastLink = b.Summary, b.Link
 		}
 		box.PendingItems++
 		f.s.Put(d)
@@ -380,7 +380,7 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 			return true
 		})
 		if r, ok := f.s.Row(RawTable, d.LastRaw).(*Raw); ok && r.AckedSeq != 0 {
-			d.LastSummary = "" // what is left must not say it
+			d.LastSummary, d.LastLink = "", "" // what is left must not say it
 		}
 	}
 	f.s.Put(d)

@@ -69,6 +69,7 @@ type RawItem struct {
 	ReceivedAt notify.Time    `json:"received_at"`
 	Sender     string         `json:"sender,omitzero"`
 	Summary    string         `json:"summary,omitzero"`
+	Link       string         `json:"link,omitzero"` // where it can be looked at
 	Payload    jsontext.Value `json:"payload,omitzero"`
 	Truncated  bool           `json:"truncated,omitzero"`
 	TotalBytes int64          `json:"total_bytes,omitzero"`

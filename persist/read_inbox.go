@@ -187,7 +187,7 @@ func (x *expansion) read() error {
 		x.bytes += size
 		x.out.Items = append(x.out.Items, inbox.RawItem{
 			RawID: inbox.RawID(raw.Seq), Source: raw.Source, NativeID: raw.NativeID, OccurredAt: raw.OccurredAt,
-			ReceivedAt: raw.ReceivedAt, Sender: raw.Sender, Summary: body.Summary, Payload: body.Payload, Truncated: body.Truncated,
+			ReceivedAt: raw.ReceivedAt, Sender: raw.Sender, Summary: body.Summary, Link: body.Link, Payload: body.Payload, Truncated: body.Truncated,
 			TotalBytes: body.TotalBytes, DigestID: inbox.DigestID(raw.Digest), AckedAt: raw.AckedAt,
 		})
 	}
