@@ -64,6 +64,7 @@ type naiveDigest struct {
 	newest                      *naiveEntry
 	revision                    int
 	latest                      string // what the item said that came last, and was then the newest about its subject
+	latestLink                  string // where that leads
 	failing                     bool   // a first item has come since a window was posted
 }
 
@@ -229,7 +230,7 @@ func naiveSender(it *Item) string {
 }
 
 func naiveSize(it *Item) int64 {
-	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)) + len(it.About) + len(it.Outcome))
+	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)) + len(it.About) + len(it.Outcome) + len(it.Link))
 }
 
 // ingest is what follows from one item.
@@ -319,13 +320,13 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		next.digest, next.pending = d, true
 		d.items = append(d.items, next)
 		if it.About == "" || d.newestAbout(it.About) == next {
-			d.latest = it.Summary
+			d.latest, d.latestLink = it.Summary, it.Link
 		}
 		out.DigestID = DigestID(d.seq)
 	}
 	m.items = append(m.items, next)
 	if body.RawID != out.RawID || body.Source != it.Source || body.NativeID != it.NativeID || string(body.Payload) != string(it.Payload) ||
-		body.DigestID != out.DigestID || body.About != it.About || body.Outcome != it.Outcome || body.Fallback != (grouped && g.ResourceRef == "") || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
+		body.DigestID != out.DigestID || body.About != it.About || body.Outcome != it.Outcome || body.Link != it.Link || body.Fallback != (grouped && g.ResourceRef == "") || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
 		return out, fmt.Errorf("P1: %s is not the item %+v", body.RawID, it)
 	}
 	if !grouped {
@@ -357,7 +358,7 @@ func (m *naive) postItem(it *naiveItem, of *Item) (notify.ID, error) {
 	body := e.body.(*Posted)
 	want := Entry{
 		EntryID: EntryID(e.h.Seq), Kind: KindItem, Source: it.source, Summary: of.Summary, Count: 1, LastRawID: RawID(it.seq),
-		FirstAt: notify.Time{Time: it.occurred}, LastAt: notify.Time{Time: it.occurred}, PostedAt: notify.Time{Time: m.now},
+		FirstAt: notify.Time{Time: it.occurred}, LastAt: notify.Time{Time: it.occurred}, PostedAt: notify.Time{Time: m.now}, Link: of.Link,
 	}
 	if of.Grouping != nil {
 		want.ResourceRef, want.EventFamily = of.Grouping.ResourceRef, of.Grouping.EventFamily
@@ -414,8 +415,15 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	}
 	want.Count = len(shown)
 	want.Summary = naiveSummary(d, shown, people)
+	last := shown[len(shown)-1]
+	if last == d.items[len(d.items)-1] {
+		want.Link = d.latestLink
+	}
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
+		if before := d.newest; last != d.items[len(d.items)-1] && last == before.items[len(before.items)-1] {
+			want.Link = before.posted.Link
+		}
 		superseded = EntryID(d.newest.seq)
 		d.newest.by = e.h.Seq
 	}
@@ -493,7 +501,7 @@ func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, add
 // sameEntry compares the members that are in JSON.
 func sameEntry(x, y *Entry) bool {
 	return x.EntryID == y.EntryID && x.Kind == y.Kind && x.DigestID == y.DigestID && x.Revision == y.Revision && x.Source == y.Source &&
-		x.ResourceRef == y.ResourceRef && x.Fallback == y.Fallback && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Count == y.Count &&
+		x.ResourceRef == y.ResourceRef && x.Fallback == y.Fallback && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Link == y.Link && x.Count == y.Count &&
 		x.LastRawID == y.LastRawID && x.FirstAt.Equal(y.FirstAt.Time) && x.LastAt.Equal(y.LastAt.Time) && x.PostedAt.Equal(y.PostedAt.Time) &&
 		x.ToldByTurnID == y.ToldByTurnID && x.AckedAt.Equal(y.AckedAt.Time) && x.SupersededBy == y.SupersededBy
 }
