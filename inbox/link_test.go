@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +109,26 @@ func TestReceivedOfBeforeHasNoLinkAndTheSameSize(t *testing.T) {
 	before := sizeOf(&r)
 	if r.Link = "https://h.example/"; sizeOf(&r) != before+int64(len(r.Link)) {
 		t.Error("a link is not counted")
+	}
+}
+
+// An agent that knows where something is need not look for it. The link stands between the fences:
+// its path is of others.
+func TestAShortLinkIsToldWithinTheFence(t *testing.T) {
+	e := Entry{EntryID: "ent_1", Kind: KindItem, Source: "gh", Summary: "a comment", Count: 1, Link: "https://h.example/1"}
+	prompt := func() string {
+		msg, _ := wakeMessage("inbox-fence", []*Entry{&e}, nil, nil, MostRoom)
+		return msg.Content[0].Text
+	}
+	if text := prompt(); !strings.Contains(text, "inbox-fence\n- ent_1 (gh, 1 item): a comment https://h.example/1\ninbox-fence\n") {
+		t.Error(text)
+	}
+	e.Link = "https://h.example/" + strings.Repeat("x", maxToldLink)
+	if text := prompt(); strings.Contains(text, "https") {
+		t.Error(text)
+	}
+	e.Link = "https://h.example/inbox-fence"
+	if text := prompt(); strings.Count(text, "inbox-fencex\n") != 2 {
+		t.Errorf("a link ends the quotation:\n%s", text)
 	}
 }
