@@ -66,6 +66,7 @@ type Received struct {
 	Chain       int            `json:"chain,omitzero"`
 	About       string         `json:"about,omitzero"`
 	Outcome     string         `json:"outcome,omitzero"`
+	Link        string         `json:"link,omitzero"`     // where it can be looked at
 	Fallback    bool           `json:"fallback,omitzero"` // of the digest: see Entry
 	Flush       Flush          `json:"flush,omitzero"`    // of an item in a digest: first or passive
 

@@ -162,7 +162,7 @@ func sizeOf(b *Received) int64 {
 	for _, id := range b.SubscriptionIDs {
 		ids += len(id)
 	}
-	return int64(ids + 256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome))
+	return int64(ids + 256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome) + len(b.Link))
 }
 
 func (f *folding) received(b *Received) {
@@ -200,7 +200,7 @@ func (f *folding) received(b *Received) {
 		}
 		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
 		if f.take(d, raw) {
-			d.LastSummary = b.Summary
+			d.LastSummary, d.LastLink = b.Summary, b.Link
 		}
 		box.PendingItems++
 		f.s.Put(d)
@@ -424,7 +424,7 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 		})
 	}
 	if said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
-		d.LastSummary = "" // what is left must not say it
+		d.LastSummary, d.LastLink = "", "" // what is left must not say it
 	}
 	f.s.Put(d)
 }

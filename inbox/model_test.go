@@ -265,7 +265,7 @@ func (h *history) item() Item {
 		it.Payload = []byte(`{"sender":{"login":"` + []string{"ann", "bob", "cyd"}[s-1] + `"}}`)
 	}
 	if h.Int(2, "says") == 1 {
-		it.Summary = "n" + it.NativeID + " says something"
+		it.Summary, it.Link = "n"+it.NativeID+" says something", "https://h.example/"+it.NativeID
 	}
 	if h.Int(2, "about") == 1 {
 		it.About = []string{"x", "y"}[h.Int(2, "subject")]

@@ -17,7 +17,7 @@ import (
 func (w *world) set(t *testing.T, p Policy) {
 	t.Helper()
 	w.must(t, func(b *Book) {
-		if _, err := b.Configure(Configure{Policy: p}, w.wake); err != nil {
+		if _, err := b.Configure(Configure{Policy: p}, w.inForce); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -416,7 +416,7 @@ func TestEveryEntrySaysWhyItWasPosted(t *testing.T) {
 	note(w.must(t, func(b *Book) { _, _ = b.Flush("") }))
 	ingest(grouped(7))
 	off := false
-	note(w.must(t, func(b *Book) { _, _ = b.Configure(Configure{Policy: Policy{Enabled: &off}}, WakeNone) }))
+	note(w.must(t, func(b *Book) { _, _ = b.Configure(Configure{Policy: Policy{Enabled: &off}}, w.inForce) }))
 	entries := w.visible()
 	snapshots := all[*Entry](w.store, EntryTable)
 	note(w.must(t, func(b *Book) { _, _ = b.Ack(Ack{EntryIDs: []notify.ID{snapshots[len(snapshots)-2].EntryID}}) }))

@@ -110,6 +110,7 @@ type RawItem struct {
 	Summary         string         `json:"summary,omitzero"`
 	About           string         `json:"about,omitzero"`
 	Outcome         string         `json:"outcome,omitzero"`
+	Link            string         `json:"link,omitzero"` // where it can be looked at
 	Payload         jsontext.Value `json:"payload,omitzero"`
 	Truncated       bool           `json:"truncated,omitzero"`
 	TotalBytes      int64          `json:"total_bytes,omitzero"`
@@ -122,7 +123,7 @@ type RawItem struct {
 func ItemOf(r *Raw, body *Received, state ItemState) RawItem {
 	return RawItem{
 		RawID: RawID(r.Seq), State: state, Source: r.Source, NativeID: r.NativeID, OccurredAt: r.OccurredAt, ReceivedAt: r.ReceivedAt,
-		Sender: r.Sender, Summary: body.Summary, About: r.About, Outcome: r.Outcome, DigestID: DigestID(r.Digest),
+		Sender: r.Sender, Summary: body.Summary, Link: body.Link, About: r.About, Outcome: r.Outcome, DigestID: DigestID(r.Digest),
 		SubscriptionIDs: body.SubscriptionIDs, AckedAt: r.AckedAt,
 	}
 }

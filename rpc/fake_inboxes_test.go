@@ -100,6 +100,10 @@ func (f *fakeInboxes) DeleteTimer(_ context.Context, c inbox.DeleteTimer) (inbox
 	return inbox.DeleteTimerResult{TimerID: c.TimerID, Seq: 7}, err
 }
 
+func (f *fakeInboxes) PolicySet(_ string, set inbox.Policy) inbox.PolicySet {
+	return inbox.PolicySet{Thread: set}
+}
+
 func (f *fakeInboxes) Policy(_ string, set inbox.Policy) inbox.Policy {
 	return set.Settings(inbox.WakeNone).Policy()
 }

@@ -1023,6 +1023,50 @@ export type ThreadReadResult = {
     told_lease_ms?: number;
     fallback?: boolean;
   };
+  policy_set?: {
+    thread?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+    agent?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+    server?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+  };
   subscriptions?: {
     subscription_id: string;
     source: string;
@@ -2203,6 +2247,7 @@ export type InboxReadResult = {
     event_family?: string;
     fallback?: boolean;
     summary: string;
+    link?: string;
     count: number;
     last_raw_id: string;
     first_at: string;
@@ -2241,6 +2286,7 @@ export type InboxExpandResult = {
     summary?: string;
     about?: string;
     outcome?: string;
+    link?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
@@ -2276,6 +2322,7 @@ export type InboxItemsResult = {
     summary?: string;
     about?: string;
     outcome?: string;
+    link?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
@@ -4375,6 +4422,7 @@ export interface InboxReceivedEvent {
   chain?: number;
   about?: string;
   outcome?: string;
+  link?: string;
   fallback?: boolean;
   flush?: Open<"normal" | "immediate" | "first" | "passive">;
   subscription_ids?: string[];
@@ -4397,6 +4445,7 @@ export interface InboxPostedEvent {
     event_family?: string;
     fallback?: boolean;
     summary: string;
+    link?: string;
     count: number;
     last_raw_id: string;
     first_at: string;

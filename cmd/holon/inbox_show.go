@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 func newInboxShowCommand(g *globals) *cobra.Command {
@@ -222,7 +223,7 @@ func (f expandedEntry) print(c *caller) error {
 			told = "in turn " + e.ToldByTurnID
 		}
 		if err := c.printFields(8, [][2]string{
-			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", groupOf(e)}, {"summary", e.Summary},
+			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", groupOf(e)}, {"summary", e.Summary}, {"link", shownLink(e.Link)},
 			{"items", fmt.Sprint(e.Count)}, {"posted", whenAt(e.PostedAt)}, {"told", told}, {"state", state},
 		}); err != nil {
 			return err
@@ -241,6 +242,12 @@ func (f expandedEntry) print(c *caller) error {
 		c.note("These are the first %d items; --limit 0 shows all.", len(f.Items))
 	}
 	return nil
+}
+
+// shownLink is a link of an entry or an item as people are shown it; "" if it is none.
+func shownLink(address string) string {
+	link, _, _ := sanitize.Link(address)
+	return link
 }
 
 // groupOf is what the items of an entry have in common; "" = nothing is known.
@@ -291,6 +298,9 @@ func (c *caller) itemText(item inbox.RawItem) string {
 	// The summary of a message is the beginning of its text.
 	if summary := timeline.OneLine(item.Summary); summary != "" && (item.Source != inbox.SourceMessage || text == "") {
 		b.WriteString("  " + summary + "\n")
+	}
+	if link := shownLink(item.Link); link != "" {
+		b.WriteString("  " + link + "\n")
 	}
 	lines := strings.Split(strings.TrimRight(timeline.Clean(text), "\n"), "\n")
 	left := 0

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/sanitize"
@@ -220,6 +221,26 @@ func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
 			t.Errorf("%v: %+v", c.args, r)
 		}
 	}
+}
+
+// A person sees where a value comes from, and with that where to change it.
+func TestPolicySaysWhereEachMemberComesFrom(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	window, age := int64(10_000), int64(60_000)
+	s.change = func(c *config.Config) {
+		c.Inbox = inbox.Policy{WindowMs: &window, MaxDigestAgeMs: &age, Wake: inbox.WakeIdle}
+		c.Agents["echo"] = config.Agent{Kind: config.KindEcho, Retry: config.RetryPolicy{OnCrash: "interrupt", MaxAttempts: 3, Backoff: time.Second, BackoffMax: time.Minute}, Inbox: inbox.Policy{MaxDigestAgeMs: &window}}
+		c.Agents["mailbox"] = config.Agent{Kind: "mailbox", Inbox: inbox.Policy{Ack: inbox.AckExplicit}}
+	}
+	s.start()
+	t.Cleanup(s.stop)
+	s.want("call", "thread/start", `{"thread_id":"e"}`)
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	contains(t, s.want("inbox", "policy", "e"), "window         10s       [inbox] ", "max-age        10s       [agents.echo.inbox] ", "max-items      20        default ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "--window=3s"), "window         3s        thread ")
+	contains(t, s.want("inbox", "policy", "e", "--reset=window"), "window         10s       [inbox] ")
+	contains(t, s.want("inbox", "policy", "me"), "ack            explicit  [agents.mailbox.inbox] ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "-o", "json"), `"policy_set"`, `"server"`)
 }
 
 func TestPolicyIsShownAndSet(t *testing.T) {

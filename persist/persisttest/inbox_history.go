@@ -198,7 +198,7 @@ func (x *inboxHistory) manage(b *inbox.Book) error {
 		b.Lag(inbox.SourceEvents, 2)
 	case 6:
 		enabled := rapid.Bool().Draw(x.r, "enabled")
-		_, err = b.Configure(inbox.Configure{Policy: inbox.Policy{Enabled: &enabled}}, inbox.WakeIdle)
+		_, err = b.Configure(inbox.Configure{Policy: inbox.Policy{Enabled: &enabled}}, func(p inbox.Policy) inbox.Settings { return p.Settings(inbox.WakeIdle) })
 	default:
 		err = errors.Join(b.FireDue(), b.SettleLags())
 	}
