@@ -195,7 +195,7 @@ func addAck(b *Book, body *Acked, digests []int64) (AckResult, error) {
 			b.stats.closed("")
 		}
 		if d.Unacked > 0 {
-			out.RemainderEntryIDs = append(out.RemainderEntryIDs, b.postRemainder(d))
+			out.RemainderEntryIDs = append(out.RemainderEntryIDs, postRemainder(b, d))
 		}
 	}
 	return out, b.rows.err
@@ -249,7 +249,7 @@ func (u *unackedItems) total() int {
 
 // postRemainder posts a snapshot of what is left of the digest's posted items.
 // Pending ones keep their window.
-func (b *Book) postRemainder(d *Digest) notify.ID {
+func postRemainder(b *Book, d *Digest) notify.ID {
 	shown := unackedOf(b, d)
 	if len(shown) <= d.Pending { // Err says why they cannot be read
 		return ""
