@@ -82,6 +82,8 @@ type Inboxes interface {
 	// Policy is the policy in force in an inbox whose thread has this agent and
 	// where clients have set these members.
 	Policy(agent string, set inbox.Policy) inbox.Policy
+	// PolicySet is what of that policy was set, and where.
+	PolicySet(agent string, set inbox.Policy) inbox.PolicySet
 	// Activity is what a subscription has done since the server started; zero if
 	// there is no such subscription.
 	Activity(threadID, subscriptionID string) inbox.Activity

@@ -273,13 +273,14 @@ type ThreadReadParams struct {
 }
 
 // ThreadReadResult answers thread/read. Turns are present if include_turns is
-// set; Policy, Subscriptions and Timers if include_inbox is. Policy is the one in
-// force, and Timers is how many timers the thread has. Children counts child turns.
+// set; Policy, PolicySet, Subscriptions and Timers if include_inbox is. Policy is the one in
+// force, PolicySet what of it was set and where, and Timers is how many timers the thread has. Children counts child turns.
 // WaitsFor are those that the active turn waits for, and no prompt runs.
 type ThreadReadResult struct {
 	Thread        *ThreadView        `json:"thread"`
 	Turns         []turns.Turn       `json:"turns,omitzero"`
 	Policy        *inbox.Policy      `json:"policy,omitzero"`
+	PolicySet     *inbox.PolicySet   `json:"policy_set,omitzero"`
 	Subscriptions []SubscriptionView `json:"subscriptions,omitzero"`
 	Timers        *int               `json:"timers,omitzero"`
 	Children      turns.Children     `json:"children"`

@@ -246,6 +246,10 @@ func (b *boxes) InboxOf(context.Context, string) (inbox.Overview, error) {
 	return inbox.Overview{Inbox: &b.box}, nil
 }
 
+func (b *boxes) PolicySet(_ string, set inbox.Policy) inbox.PolicySet {
+	return inbox.PolicySet{Thread: set}
+}
+
 func (b *boxes) Policy(_ string, set inbox.Policy) inbox.Policy { return set.Settings(b.wake).Policy() }
 
 // What keeps a thread from being woken is in its summary, and in no cache: it changes with

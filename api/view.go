@@ -88,8 +88,8 @@ func (h *Handlers) showInbox(ctx context.Context, t *threads.Thread, r *ThreadRe
 	if over.Inbox != nil {
 		set, timers = over.Inbox.Policy, over.Inbox.Timers
 	}
-	policy := in.Policy(t.Agent, set)
-	r.Policy, r.Timers = &policy, &timers
+	policy, from := in.Policy(t.Agent, set), in.PolicySet(t.Agent, set)
+	r.Policy, r.PolicySet, r.Timers = &policy, &from, &timers
 	r.Subscriptions = make([]SubscriptionView, len(over.Subscriptions))
 	for i, s := range over.Subscriptions {
 		r.Subscriptions[i] = SubscriptionView{s, in.Activity(t.ThreadID, s.SubscriptionID)}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -94,20 +93,10 @@ func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 	return p.WithDefaults()
 }
 
-// inboxSettings is a policy with the defaults of the agent's threads. New entries
-// wake an agent only if its prompts are text for a model, or if the policy sets it:
-// other agents may execute their prompt. A mailbox has no turns.
-func (g *agent) inboxSettings(p inbox.Policy) inbox.Settings {
-	wake, kind := inbox.WakeNone, ""
-	if g.Agent != nil {
-		kind = g.Info().Kind
+// kind is the agent's kind, "" if it is not configured.
+func (g *agent) kind() string {
+	if g.Agent == nil {
+		return ""
 	}
-	if kind == turns.KindACP {
-		wake = inbox.WakeIdle
-	}
-	s := p.Settings(wake)
-	if kind == turns.KindMailbox {
-		s.Wake = inbox.WakeNone
-	}
-	return s
+	return g.Info().Kind
 }

@@ -104,7 +104,7 @@ func (k *childKeeper) permitStart(turnID string, background bool) (permit, error
 	if err := s.mustBeOpen(); err != nil {
 		return permit{}, err
 	}
-	p := permit{parent: threads.Parent{ThreadID: k.a.id}, policy: turns.Blocking, wake: string(settingsOf(s, k.a.agent()).Wake)}
+	p := permit{parent: threads.Parent{ThreadID: k.a.id}, policy: turns.Blocking, wake: string(k.a.e.rules.settingsOf(s).Wake)}
 	switch act := s.active; {
 	case turnID != "" && s.queued(turnID) != nil:
 		return p, turns.ErrNotActive

@@ -30,9 +30,10 @@ type Config struct {
 	// and for how long their reviews wait.
 	Reviews map[string]turns.ReviewRule
 
-	Inbox          inbox.Bounds  // of each inbox
-	InboxRetention time.Duration // how long acknowledged items are kept
-	DedupeFor      time.Duration // how long the identity of an item is remembered at least
+	InboxDefaults  inbox.Defaults // of the policies of inboxes
+	Inbox          inbox.Bounds   // of each inbox
+	InboxRetention time.Duration  // how long acknowledged items are kept
+	DedupeFor      time.Duration  // how long the identity of an item is remembered at least
 	// ObserveInbox is called after each commit that changes an inbox. It must not
 	// block. nil = nothing is called.
 	ObserveInbox func(*inbox.Stats)

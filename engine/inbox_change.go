@@ -108,15 +108,22 @@ func (w *inboxWriter) err() error {
 
 // settings is the policy in force.
 func (w *inboxWriter) settings() inbox.Settings {
-	return settingsOf(w.d.next(), w.d.agent())
+	return w.d.rules.settingsOf(w.d.next())
 }
 
-func settingsOf(s *state, g *agent) inbox.Settings {
-	var p inbox.Policy
+// settingsOf is the policy in force in the inbox of a thread.
+func (r *rules) settingsOf(s *state) inbox.Settings {
+	var set inbox.Policy
 	if s.inbox != nil {
-		p = s.inbox.Policy
+		set = s.inbox.Policy
 	}
-	return g.inboxSettings(p)
+	return r.inboxSettings(s.thread.Agent, set)
+}
+
+// inboxSettings is the policy in force in an inbox whose thread has this agent, which may no longer
+// be configured, and where clients have set these members.
+func (r *rules) inboxSettings(agent string, set inbox.Policy) inbox.Settings {
+	return r.cfg.InboxDefaults.Settings(agent, r.agents.of(agent).kind(), set)
 }
 
 // inSnapshot calls f with the inbox, whose rows are then read in one snapshot.

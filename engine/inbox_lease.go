@@ -43,11 +43,11 @@ func (x *Inboxes) lookAtLeases(ctx context.Context) {
 // mayLease reports whether threads of an agent have a lease without having set it. The lease that
 // an inbox has set itself changes with its row.
 func (x *Inboxes) mayLease() bool {
-	if x.e.rules.agents.of("").inboxSettings(inbox.Policy{}).ToldLease != 0 {
+	if x.e.rules.inboxSettings("", inbox.Policy{}).ToldLease != 0 {
 		return true
 	}
-	for _, g := range x.e.rules.agents {
-		if g.inboxSettings(inbox.Policy{}).ToldLease != 0 {
+	for name := range x.e.rules.agents {
+		if x.e.rules.inboxSettings(name, inbox.Policy{}).ToldLease != 0 {
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func (x *Inboxes) leasesMoved(ctx context.Context, after string) (ids []string, 
 			if err != nil {
 				return err
 			}
-			lease := x.e.rules.agents.of(t.Agent).inboxSettings(box.Policy).ToldLease
+			lease := x.e.rules.inboxSettings(t.Agent, box.Policy).ToldLease
 			if lease == 0 || !t.Open() {
 				return nil
 			}

@@ -23,7 +23,7 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	if s.inbox == nil || s.inbox.NewEntries == 0 || s.thread == nil || s.active != nil || len(s.queue) > 0 || k.a.stopped || k.a.dead != nil {
 		return inbox.WakeVerdict{}
 	}
-	v := inbox.MayWake(s.inbox, s.thread, settingsOf(s, k.a.agent()), time.Now(), 0)
+	v := inbox.MayWake(s.inbox, s.thread, k.a.e.rules.settingsOf(s), time.Now(), 0)
 	k.wakeAt = v.At
 	return v
 }
@@ -31,7 +31,7 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 // judgeEntries judges from rows whether they do now: they may wait for more. The time at which they
 // wait no longer is kept in wakeAt.
 func (k *inboxKeeper) judgeEntries() (v inbox.WakeVerdict, err error) {
-	box, settings, awaits := k.a.state.inbox, settingsOf(k.a.state, k.a.agent()), k.a.e.rules.awaits
+	box, settings, awaits := k.a.state.inbox, k.a.e.rules.settingsOf(k.a.state), k.a.e.rules.awaits
 	if k.inLine { // the window is over: what comes while the thread waits for a slot is told with the rest
 		settings.WakeWindow = 0
 	}

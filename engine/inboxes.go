@@ -60,12 +60,13 @@ func (x *Inboxes) Configure(ctx context.Context, c inbox.Configure) (inbox.Confi
 			if err := d.mustBeOpen(); err != nil {
 				return r, err
 			}
-			if g := d.agent(); c.Policy.Wake == inbox.WakeIdle && g.Agent != nil && g.Info().Kind == turns.KindMailbox {
+			if c.Policy.Wake == inbox.WakeIdle && d.agent().kind() == turns.KindMailbox {
 				return r, turns.Invalid("policy.wake", turns.ReasonInvalid, "a mailbox runs no turns: nothing wakes it")
 			}
 			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 				b.RequestedBy = requestedBy(c.By)
-				p, err := b.Configure(c, d.agent().inboxSettings(inbox.Policy{}).Wake)
+				agent := d.next().thread.Agent
+				p, err := b.Configure(c, func(set inbox.Policy) inbox.Settings { return d.rules.inboxSettings(agent, set) })
 				r = inbox.ConfigureResult{ThreadID: c.ThreadID, Policy: p}
 				return err
 			})
@@ -78,13 +79,19 @@ func (x *Inboxes) Configure(ctx context.Context, c inbox.Configure) (inbox.Confi
 // Policy returns the policy in force in threads of an agent that have set these
 // members.
 func (x *Inboxes) Policy(agent string, set inbox.Policy) inbox.Policy {
-	return x.e.rules.agents.of(agent).inboxSettings(set).Policy()
+	return x.e.rules.inboxSettings(agent, set).Policy()
+}
+
+// PolicySet returns what of that policy was set, and where.
+func (x *Inboxes) PolicySet(agent string, set inbox.Policy) inbox.PolicySet {
+	r := x.e.rules
+	return r.cfg.InboxDefaults.Set(agent, r.agents.of(agent).kind(), set)
 }
 
 // Ack acknowledges exactly what entries show, in several units if they are many: others write
 // between them. A crash or an error between two units leaves what the first has acknowledged.
 // The same command again does the rest, and its answer counts only that. Errors:
-// inbox.ErrEntryNotFound, inbox.ErrEntryExpired.
+// inbox.ErrEntryNotFound, inbox.ErrEntryExpired, inbox.ErrItemNotFound, inbox.ErrItemExpired.
 func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
 	sum := inbox.AckResult{RemainderEntryIDs: []notify.ID{}}
 	for {

@@ -101,7 +101,32 @@ func (c *Compiled) github(m *made, name, target string) (drop bool) {
 	if m.item.Grouping == nil {
 		m.item.Variant = variant(name, e.action)
 	}
+	e.item.Link = e.link()
 	return false
+}
+
+// linked are the objects of a payload that an item can be about and that GitHub has a page for: the
+// first that is there is what it is about.
+var linked = []string{"comment", "review", "workflow_job", "check_run", "workflow_run", "pull_request", "issue"}
+
+// link is the page of what the item is about, if it is on the host of its repository; "" = none.
+// That of a comment that was deleted is gone.
+func (e *event) link() string {
+	_, here, ok := sanitize.Link(e.payload.object("repository").text("html_url"))
+	if !ok {
+		return ""
+	}
+	for _, name := range linked {
+		o := e.payload.object(name)
+		if len(o) == 0 || name == "comment" && e.action == "deleted" {
+			continue
+		}
+		if link, host, ok := sanitize.Link(o.text("html_url")); ok && host == here {
+			return link
+		}
+		return ""
+	}
+	return ""
 }
 
 // variant is what kind of event it is, such as issues.labeled; "" if it has no name.

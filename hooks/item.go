@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,6 +75,26 @@ func (c *Compiled) webhook(m *made, p proof) {
 	case group.Flush != inbox.FlushImmediate:
 		it.Variant = variant
 	}
+	it.Link = m.link(c.link, c.linkHosts)
+}
+
+// link is the result of an expression for a link that leads to one of the hosts. It decorates: one
+// that fails is counted, and its item loses nothing else.
+func (m *made) link(e *expression, hosts []string) string {
+	address := m.line(e)
+	if address == "" {
+		return ""
+	}
+	link, host, ok := sanitize.Link(address)
+	switch {
+	case !ok:
+		m.failed = append(m.failed, e.wrong("its result is no link: it must be https without a user, in ASCII, of at most %d bytes", sanitize.MaxLink))
+		return ""
+	case !slices.Contains(hosts, host):
+		m.failed = append(m.failed, e.wrong("its result leads to a host that is not in link_hosts"))
+		return ""
+	}
+	return link
 }
 
 // validID reports whether s can be an identity of an item.

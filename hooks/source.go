@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // The kinds of source.
@@ -57,6 +58,9 @@ type Source struct {
 	Immediate   string // true or false
 	Breaks      string // none, before or after
 	Filter      string // true or false; false = the webhook is not stored
+	Link        string // a text: where it can be looked at; "" or nil = nowhere
+
+	LinkHosts []string // to which links may lead; given if Link is
 }
 
 // KeyError is a key of a source that is wrong.
@@ -76,7 +80,7 @@ func keyError(key, format string, args ...any) error {
 var kinds = map[string]reflect.Kind{
 	"native_id": reflect.Interface, "summary": reflect.String, "resource_ref": reflect.String, "event_family": reflect.String,
 	"variant": reflect.String, "about": reflect.Interface, "outcome": reflect.String,
-	"immediate": reflect.Bool, "breaks": reflect.String, "filter": reflect.Bool,
+	"immediate": reflect.Bool, "breaks": reflect.String, "filter": reflect.Bool, "link": reflect.String,
 }
 
 // CheckExpression returns a *KeyError if the expression of a key does not
@@ -102,7 +106,9 @@ type Compiled struct {
 	kind   string
 	verify verifier
 
-	nativeID, summary, resourceRef, eventFamily, variant, about, outcome, immediate, breaks, filter *expression
+	nativeID, summary, resourceRef, eventFamily, variant, about, outcome, immediate, breaks, filter, link *expression
+
+	linkHosts []string
 
 	repository repository // github only
 	runs       runs       // github only
@@ -120,7 +126,7 @@ func Compile(s Source) (*Compiled, error) {
 	switch s.Kind {
 	case KindGitHub:
 		c.verify = hmacVerifier{key: []byte(s.Secret), header: "X-Hub-Signature-256", prefix: "sha256=", decode: hex.DecodeString}
-		if webhook := (Source{Name: s.Name, Kind: s.Kind, Secret: s.Secret}); s != webhook {
+		if webhook := (Source{Name: s.Name, Kind: s.Kind, Secret: s.Secret}); !reflect.DeepEqual(s, webhook) {
 			return nil, keyError("kind", "a source of kind github has a name and a secret only")
 		}
 		return c, nil
@@ -139,7 +145,7 @@ func Compile(s Source) (*Compiled, error) {
 		{"native_id", s.NativeID, &c.nativeID}, {"summary", s.Summary, &c.summary}, {"resource_ref", s.ResourceRef, &c.resourceRef},
 		{"event_family", s.EventFamily, &c.eventFamily}, {"variant", s.Variant, &c.variant}, {"about", s.About, &c.about},
 		{"outcome", s.Outcome, &c.outcome}, {"immediate", s.Immediate, &c.immediate}, {"breaks", s.Breaks, &c.breaks},
-		{"filter", s.Filter, &c.filter},
+		{"filter", s.Filter, &c.filter}, {"link", s.Link, &c.link},
 	} {
 		if e.source == "" {
 			continue
@@ -151,10 +157,32 @@ func Compile(s Source) (*Compiled, error) {
 	if (c.resourceRef == nil) != (c.eventFamily == nil) {
 		return nil, keyError("resource_ref", "resource_ref and event_family go together: give both or neither")
 	}
+	if c.linkHosts = s.LinkHosts; (c.link == nil) != (len(c.linkHosts) == 0) {
+		return nil, keyError("link_hosts", "link and link_hosts go together: name the hosts to which links may lead")
+	}
+	if err := CheckLinkHosts(s.LinkHosts); err != nil {
+		return nil, err
+	}
 	if c.resourceRef == nil && (c.immediate != nil || c.breaks != nil) {
 		return nil, keyError("immediate", "immediate and breaks are about groups: give resource_ref and event_family as well")
 	}
 	return c, nil
+}
+
+// maxLinkHosts bounds link_hosts.
+const maxLinkHosts = 100
+
+// CheckLinkHosts returns a *KeyError if one of these can be no host of a link.
+func CheckLinkHosts(hosts []string) error {
+	if len(hosts) > maxLinkHosts {
+		return keyError("link_hosts", "give at most %d hosts", maxLinkHosts)
+	}
+	for _, host := range hosts {
+		if !sanitize.ValidLinkHost(host) {
+			return keyError("link_hosts", "%.80q is no host: give its whole name in lower case, such as ci.example.com or ci.example.com:8443; other scripts in their ASCII form (xn--…)", host)
+		}
+	}
+	return nil
 }
 
 // verifier makes the verifier of a webhook source.

@@ -96,7 +96,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs, Link: it.Link})
 		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
@@ -122,7 +122,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-		About: it.About, Outcome: it.Outcome,
+		About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs, Link: it.Link,
 	}
 	var d *Digest
 	g := it.groupIn(&b.Settings)
@@ -144,7 +144,10 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		digest := seq
 		if d != nil {
 			digest, failing = d.Seq, d.Failing
-			b.stats.Merged++
+			b.stats.Grouped++
+			if d.Revision > 0 {
+				b.stats.Merged++
+			}
 		} else {
 			b.stats.Opened++
 		}
@@ -246,7 +249,7 @@ func (b *Book) postItem(r *Received, g *Grouping, reason Reason) notify.ID {
 	seq := b.rows.unit.NextSeq()
 	e := Entry{
 		EntryID: EntryID(seq), Kind: KindItem, Source: r.Source, Summary: summaryOfItem(r), Count: 1, LastRawID: r.RawID,
-		FirstAt: r.OccurredAt, LastAt: r.OccurredAt, PostedAt: b.Now,
+		FirstAt: r.OccurredAt, LastAt: r.OccurredAt, PostedAt: b.Now, Link: r.Link,
 	}
 	if g != nil {
 		e.ResourceRef, e.EventFamily = g.ResourceRef, g.EventFamily
@@ -288,8 +291,14 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
+	if last == d.LastRaw {
+		body.Entry.Link = d.LastLink
+	}
 	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID
+		if last == old.LastRaw && last != d.LastRaw { // what is left of it: newer items are pending
+			body.Entry.Link = old.Link
+		}
 	}
 	b.add(notify.InboxPosted, body)
 	b.stats.posted(reason, count, len(added))

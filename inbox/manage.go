@@ -24,11 +24,11 @@ func (c *Configure) Check() error {
 	return c.Policy.Check()
 }
 
-// Configure changes the policy. wake is the default of its member. Disabling it
+// Configure changes the policy. inForce adds the defaults to what is set. Disabling it
 // posts what is pending.
-func (b *Book) Configure(c Configure, wake Wake) (Policy, error) {
+func (b *Book) Configure(c Configure, inForce func(Policy) Settings) (Policy, error) {
 	next := b.rows.inbox().Policy.with(c.Policy, c.Reset)
-	settings := next.Settings(wake)
+	settings := inForce(next)
 	if !next.equal(b.rows.inbox().Policy) {
 		b.add(notify.InboxConfigured, &Configured{Policy: settings.Policy(), Set: next})
 		if b.Settings.Enabled && !settings.Enabled {

@@ -16,6 +16,10 @@ import (
 // maxToldText is how much of one message or reminder an agent is told.
 const maxToldText = 16 << 10
 
+// maxToldLink is the length of a link that an agent is told with its entry. A longer one is in what
+// inbox/expand returns.
+const maxToldLink = 256
+
 // TellsText reports whether an agent is told more of the entry than its summary:
 // the text of a message or of a timer, or the result of a turn.
 func (e *Entry) TellsText() bool {
@@ -106,7 +110,11 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received, unend
 // toldOf says what is told of an entry at most. raw is the event of its item; nil = its summary
 // is all.
 func toldOf(e *Entry, raw *Received) *told {
-	t := &told{entry: e, line: fmt.Sprintf("- %s (%s, %s): %s\n", e.EntryID, e.Source, count(e.Count), sanitize.Line(e.Summary, MaxSummary))}
+	line := fmt.Sprintf("- %s (%s, %s): %s", e.EntryID, e.Source, count(e.Count), sanitize.Line(e.Summary, MaxSummary))
+	if len(e.Link) > 0 && len(e.Link) <= maxToldLink { // it was checked when it arrived
+		line += " " + e.Link
+	}
+	t := &told{entry: e, line: line + "\n"}
 	if raw == nil || !e.TellsText() {
 		return t
 	}

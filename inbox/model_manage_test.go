@@ -35,7 +35,7 @@ func (h *history) configure() operation {
 		c.Reset = []string{PolicyMembers[h.Int(len(PolicyMembers), "reset")]}
 	}
 	return func(b *Book, _ *memUnit) func(int64) error {
-		_, err := b.Configure(c, h.w.wake)
+		_, err := b.Configure(c, h.w.inForce)
 		settings := b.Settings
 		h.note("configure %+v", settings)
 		return func(int64) error {

@@ -46,6 +46,7 @@ type naiveItem struct {
 	deadline       time.Time // the latest time at which an entry shows it
 	digest         *naiveDigest
 	about, outcome string
+	says, link     string
 	passive        bool // it is no reason for a snapshot
 	pending        bool
 	acked, told    bool
@@ -63,8 +64,8 @@ type naiveDigest struct {
 	items                       []*naiveItem
 	newest                      *naiveEntry
 	revision                    int
-	latest                      string // what the item said that came last, and was then the newest about its subject
-	failing                     bool   // a first item has come since a window was posted
+	latest                      *naiveItem // that came last, and was then the newest about its subject
+	failing                     bool       // a first item has come since a window was posted
 }
 
 // newestAbout is the item about the same that occurred last.
@@ -229,7 +230,7 @@ func naiveSender(it *Item) string {
 }
 
 func naiveSize(it *Item) int64 {
-	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)) + len(it.About) + len(it.Outcome))
+	return int64(256 + len(it.Payload) + len(it.Summary) + len(it.NativeID) + len(naiveSender(it)) + len(it.About) + len(it.Outcome) + len(it.Link))
 }
 
 // ingest is what follows from one item.
@@ -243,7 +244,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 	}
 	next := &naiveItem{
 		source: it.Source, native: it.NativeID, sender: naiveSender(it), size: naiveSize(it), occurred: it.OccurredAt.Time, received: m.now,
-		deadline: m.now.Add(m.settings.MaxDelay), about: it.About, outcome: it.Outcome,
+		deadline: m.now.Add(m.settings.MaxDelay), about: it.About, outcome: it.Outcome, says: it.Summary, link: it.Link,
 	}
 	if !it.OccurredAt.After(time.Unix(0, 0)) || it.OccurredAt.UTC().Year() > 9999 { // no time that a sender can mean
 		next.occurred = m.now
@@ -319,13 +320,13 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		next.digest, next.pending = d, true
 		d.items = append(d.items, next)
 		if it.About == "" || d.newestAbout(it.About) == next {
-			d.latest = it.Summary
+			d.latest = next
 		}
 		out.DigestID = DigestID(d.seq)
 	}
 	m.items = append(m.items, next)
 	if body.RawID != out.RawID || body.Source != it.Source || body.NativeID != it.NativeID || string(body.Payload) != string(it.Payload) ||
-		body.DigestID != out.DigestID || body.About != it.About || body.Outcome != it.Outcome || body.Fallback != (grouped && g.ResourceRef == "") || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
+		body.DigestID != out.DigestID || body.About != it.About || body.Outcome != it.Outcome || body.Link != it.Link || body.Fallback != (grouped && g.ResourceRef == "") || !body.OccurredAt.Equal(next.occurred) || body.Sender != next.sender {
 		return out, fmt.Errorf("P1: %s is not the item %+v", body.RawID, it)
 	}
 	if !grouped {
@@ -357,7 +358,7 @@ func (m *naive) postItem(it *naiveItem, of *Item) (notify.ID, error) {
 	body := e.body.(*Posted)
 	want := Entry{
 		EntryID: EntryID(e.h.Seq), Kind: KindItem, Source: it.source, Summary: of.Summary, Count: 1, LastRawID: RawID(it.seq),
-		FirstAt: notify.Time{Time: it.occurred}, LastAt: notify.Time{Time: it.occurred}, PostedAt: notify.Time{Time: m.now},
+		FirstAt: notify.Time{Time: it.occurred}, LastAt: notify.Time{Time: it.occurred}, PostedAt: notify.Time{Time: m.now}, Link: of.Link,
 	}
 	if of.Grouping != nil {
 		want.ResourceRef, want.EventFamily = of.Grouping.ResourceRef, of.Grouping.EventFamily
@@ -418,8 +419,15 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	}
 	want.Count = len(shown)
 	want.Summary = naiveSummary(d, shown, people)
+	last := shown[len(shown)-1]
+	if last == d.items[len(d.items)-1] && !d.latest.acked {
+		want.Link = d.latest.link
+	}
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
+		if before := d.newest; last != d.items[len(d.items)-1] && last == before.items[len(before.items)-1] {
+			want.Link = before.posted.Link
+		}
 		superseded = EntryID(d.newest.seq)
 		d.newest.by = e.h.Seq
 	}
@@ -434,9 +442,9 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 
 // naiveSummary is the sentence for the families that the model uses.
 func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
-	latest := d.latest
-	if shown[len(shown)-1] != d.items[len(d.items)-1] {
-		latest = ""
+	latest := ""
+	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] {
+		latest = d.latest.says
 	}
 	subjects := d.subjects(shown)
 	n := len(subjects)
@@ -497,7 +505,7 @@ func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, add
 // sameEntry compares the members that are in JSON.
 func sameEntry(x, y *Entry) bool {
 	return x.EntryID == y.EntryID && x.Kind == y.Kind && x.DigestID == y.DigestID && x.Revision == y.Revision && x.Source == y.Source &&
-		x.ResourceRef == y.ResourceRef && x.Fallback == y.Fallback && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Count == y.Count &&
+		x.ResourceRef == y.ResourceRef && x.Fallback == y.Fallback && x.EventFamily == y.EventFamily && x.Summary == y.Summary && x.Link == y.Link && x.Count == y.Count &&
 		x.LastRawID == y.LastRawID && x.FirstAt.Equal(y.FirstAt.Time) && x.LastAt.Equal(y.LastAt.Time) && x.PostedAt.Equal(y.PostedAt.Time) &&
 		x.ToldByTurnID == y.ToldByTurnID && x.AckedAt.Equal(y.AckedAt.Time) && x.SupersededBy == y.SupersededBy
 }

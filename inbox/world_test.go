@@ -90,10 +90,12 @@ func (w *world) box() *Inbox {
 
 func (w *world) settings() Settings {
 	if box := w.box(); box != nil {
-		return box.Policy.Settings(w.wake)
+		return w.inForce(box.Policy)
 	}
-	return Policy{}.Settings(w.wake)
+	return w.inForce(Policy{})
 }
+
+func (w *world) inForce(p Policy) Settings { return p.Settings(w.wake) }
 
 // begin begins a unit.
 func (w *world) begin() (*memUnit, *Book) {

@@ -65,7 +65,8 @@ type gitHubCall struct {
 }
 
 // comment is the text of a comment. Text of agents and users is in code, where GitHub makes
-// no mentions, references, links or markup. The only link is to the console.
+// no mentions, references, links or markup. The only link is to the console: one to the page of an
+// entry would leave a mention at that, so that is text.
 func comment(e *bridges.Envelope) string {
 	m := describe(e)
 	head := "**" + m.what + "**"
@@ -88,6 +89,9 @@ func comment(e *bridges.Envelope) string {
 		parts = append(parts, what+": "+codeSpan(command))
 	} else if m.next != "" {
 		parts = append(parts, m.next)
+	}
+	if m.page != "" {
+		parts = append(parts, "See "+codeSpan(m.page))
 	}
 	if m.link != "" {
 		parts = append(parts, "["+linkLabel+"](<"+m.link+">)")

@@ -52,6 +52,15 @@ type publication struct {
 	Tags       []string `json:"tags"`
 	Click      string   `json:"click,omitzero"` // opened by a tap
 	SequenceID string   `json:"sequence_id,omitzero"`
+
+	Actions []ntfyAction `json:"actions,omitzero"`
+}
+
+// ntfyAction is a button of a notification (https://docs.ntfy.sh/publish/#open-websiteapp).
+type ntfyAction struct {
+	Action string `json:"action"`
+	Label  string `json:"label"`
+	URL    string `json:"url"`
 }
 
 // Send publishes the envelope, once for each slot.
@@ -63,6 +72,9 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	defer end()
 	m := describe(o.Envelope())
 	p := publication{Topic: topic, Priority: m.urgency, Tags: []string{m.sign}, Click: m.link}
+	if m.page != "" {
+		p.Actions = []ntfyAction{{"view", m.pageLabel(), m.page}}
+	}
 	p.Title, p.Message = m.plain(maxNtfy, unlinked)
 	if p.Message == "" {
 		p.Message = m.what // without a message ntfy writes one of its own

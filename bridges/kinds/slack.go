@@ -91,7 +91,7 @@ type slackCall struct {
 }
 
 // slackMessage is what a message shows. Its first block has no markup, and Slack makes
-// no links of it; the one after it, if there is one, is our own link. Text is for
+// no links of it; the one after it, if there is one, has our own link and the page of an entry. Text is for
 // notifications; the rest says for it that there are no links, names or previews either.
 type slackMessage struct {
 	Text      string       `json:"text"`
@@ -134,9 +134,14 @@ func slackText(e *bridges.Envelope) slackMessage {
 		body = "\n" + body
 	}
 	blocks := []slackBlock{{Type: "section", Text: slackPlainText{"plain_text", title + body, false}}}
-	if m.link != "" {
-		line := slackRichText{"rich_text_section", []slackLink{{"link", m.link, linkLabel}}}
-		blocks = append(blocks, slackBlock{Type: "rich_text", Elements: []slackRichText{line}})
+	var links []slackRichText
+	for _, l := range []slackLink{{"link", m.link, linkLabel}, {"link", m.page, m.pageLabel()}} {
+		if l.URL != "" {
+			links = append(links, slackRichText{"rich_text_section", []slackLink{l}})
+		}
+	}
+	if len(links) > 0 {
+		blocks = append(blocks, slackBlock{Type: "rich_text", Elements: links})
 	}
 	return slackMessage{Text: title, Parse: "none", Blocks: blocks}
 }

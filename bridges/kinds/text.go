@@ -15,7 +15,7 @@ import (
 )
 
 // message is what a person is shown of an envelope. What, label, Next and Link are
-// words of our own; everything else may have been written by an agent, and each kind
+// words of our own, and Page leads to a host that the server's configuration names; everything else may have been written by an agent, and each kind
 // escapes it for its target.
 type message struct {
 	what    string // what has happened, such as "Completed"
@@ -24,6 +24,8 @@ type message struct {
 	text    string // the agent's last message; several lines
 	next    string // what to do next, such as a command; "" = nothing
 	link    string // of the console, which shows it; "" = none
+	page    string // where the newest item of an entry can be looked at, outside of the server; "" = nowhere
+	host    string // of the page, which is shown with it
 	urgency urgency
 	sign    string // the name of an emoji
 }
@@ -178,6 +180,7 @@ func (m *message) inbox(d *bridges.Data) {
 		Summary string `json:"summary"`
 		Source  string `json:"source"`
 		Count   int    `json:"count"`
+		Link    string `json:"link"`
 	}
 	_ = json.Unmarshal(d.Entry, &entry)
 	m.add("From", entry.Source)
@@ -185,6 +188,9 @@ func (m *message) inbox(d *bridges.Data) {
 		m.add("Items", strconv.Itoa(entry.Count))
 	}
 	m.add("Summary", entry.Summary)
+	if !strings.Contains(entry.Link, bridges.Redacted) { // then it leads nowhere
+		m.page, m.host, _ = sanitize.Link(entry.Link) // again: a stored envelope may have anything
+	}
 	m.next = toType("To read it", "inbox", d.ThreadID)
 }
 
@@ -208,6 +214,10 @@ var typedID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 
 // linkLabel is what a person sees of a link.
 const linkLabel = "Open it in the console"
+
+// pageLabel is what a person sees of the page: where it leads, since the words of a link say
+// nothing about that.
+func (m *message) pageLabel() string { return m.host + " ↗" }
 
 // consoleLink is the form of links to the console. The server makes them of its configuration
 // and an id. The form is checked again because a stored envelope may have anything, and so

@@ -1023,6 +1023,50 @@ export type ThreadReadResult = {
     told_lease_ms?: number;
     fallback?: boolean;
   };
+  policy_set?: {
+    thread?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+    agent?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+    server?: {
+      enabled?: boolean;
+      window_ms?: number;
+      max_delay_ms?: number;
+      max_items?: number;
+      max_digest_age_ms?: number;
+      wake?: Open<"idle" | "none">;
+      ack?: Open<"turn_end" | "explicit">;
+      wake_when?: Open<"settled" | "each">;
+      wake_max_wait_ms?: number;
+      wake_window_ms?: number;
+      told_lease_ms?: number;
+      fallback?: boolean;
+    };
+  };
   subscriptions?: {
     subscription_id: string;
     source: string;
@@ -2186,6 +2230,7 @@ export interface InboxReadParams {
   after_entry_id?: string | null;
   include_acked?: boolean | null;
   include_superseded?: boolean | null;
+  include_item_ids?: boolean | null;
   limit?: number | null;
   order?: Open<"asc" | "desc"> | null;
   _meta?: unknown;
@@ -2202,6 +2247,7 @@ export type InboxReadResult = {
     event_family?: string;
     fallback?: boolean;
     summary: string;
+    link?: string;
     count: number;
     last_raw_id: string;
     first_at: string;
@@ -2210,6 +2256,8 @@ export type InboxReadResult = {
     told_by_turn_id?: string;
     acked_at?: string;
     superseded_by?: string;
+    item_ids?: string[];
+    more_items?: boolean;
   }[];
   as_of_seq: number;
   next_after_entry_id?: string;
@@ -2229,26 +2277,68 @@ export interface InboxExpandParams {
 export type InboxExpandResult = {
   items: {
     raw_id: string;
+    state: string;
     source: string;
     native_id: string;
     occurred_at: string;
     received_at: string;
     sender?: string;
     summary?: string;
+    about?: string;
+    outcome?: string;
+    link?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
     digest_id?: string;
+    subscription_ids?: string[];
     acked_at?: string;
   }[];
   next_after_raw_id?: string;
   as_of_seq: number;
 };
 
-/** Acknowledges exactly the raw items of entries. What has arrived since stays. */
+/** Returns the raw items of an inbox without their payloads, also those that no entry shows yet: the newest first; with order asc, the oldest first. */
+export interface InboxItemsParams {
+  thread_id: string;
+  state?: string | null;
+  source?: string | null;
+  digest_id?: string | null;
+  limit?: number | null;
+  cursor?: string | null;
+  order?: Open<"asc" | "desc"> | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type InboxItemsResult = {
+  items: {
+    raw_id: string;
+    state: string;
+    source: string;
+    native_id: string;
+    occurred_at: string;
+    received_at: string;
+    sender?: string;
+    summary?: string;
+    about?: string;
+    outcome?: string;
+    link?: string;
+    payload?: unknown;
+    truncated?: boolean;
+    total_bytes?: number;
+    digest_id?: string;
+    subscription_ids?: string[];
+    acked_at?: string;
+  }[];
+  next_cursor?: string;
+  latest_seq: number;
+};
+
+/** Acknowledges exactly the raw items of entries, or exactly those that are named. What has arrived since stays. */
 export interface InboxAckParams {
   thread_id: string;
   entry_ids?: string[] | null;
+  raw_ids?: string[] | null;
   through_entry_id?: string | null;
   all?: boolean | null;
   as_of_seq?: number | null;
@@ -4332,8 +4422,10 @@ export interface InboxReceivedEvent {
   chain?: number;
   about?: string;
   outcome?: string;
+  link?: string;
   fallback?: boolean;
   flush?: Open<"normal" | "immediate">;
+  subscription_ids?: string[];
   requested_by?: string;
 }
 
@@ -4353,6 +4445,7 @@ export interface InboxPostedEvent {
     event_family?: string;
     fallback?: boolean;
     summary: string;
+    link?: string;
     count: number;
     last_raw_id: string;
     first_at: string;
@@ -4361,6 +4454,8 @@ export interface InboxPostedEvent {
     told_by_turn_id?: string;
     acked_at?: string;
     superseded_by?: string;
+    item_ids?: string[];
+    more_items?: boolean;
   };
   supersedes_entry_id?: string;
   reason: Open<"item" | "job" | "window" | "size" | "immediate" | "rollover" | "remainder" | "lifecycle" | "manual">;
@@ -4369,13 +4464,14 @@ export interface InboxPostedEvent {
   requested_by?: string;
 }
 
-/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. */
+/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. With raw_ids exactly these items were, and entry_ids lists the visible entries of which nothing is left. */
 export interface InboxAckedEvent {
   seq: number;
   thread_seq: number;
   thread_id: string;
   timestamp: string;
   entry_ids: string[];
+  raw_ids?: string[];
   raw_count: number;
   by: Open<"client" | "turn" | "await" | "job">;
   turn_id?: string;
@@ -5044,6 +5140,7 @@ export interface Methods {
   "inbox/configure": { params: InboxConfigureParams; result: InboxConfigureResult };
   "inbox/read": { params: InboxReadParams; result: InboxReadResult };
   "inbox/expand": { params: InboxExpandParams; result: InboxExpandResult };
+  "inbox/items": { params: InboxItemsParams; result: InboxItemsResult };
   "inbox/ack": { params: InboxAckParams; result: InboxAckResult };
   "inbox/flush": { params: InboxFlushParams; result: InboxFlushResult };
   "inbox/wake": { params: InboxWakeParams; result: InboxWakeResult };
@@ -5254,6 +5351,7 @@ export type ErrorKind = Open<
   | "agent_not_found"
   | "entry_not_found"
   | "entry_expired"
+  | "digest_not_found"
   | "timer_not_found"
   | "subscription_not_found"
   | "bridge_not_found"

@@ -39,6 +39,7 @@ func startsAgents(loaded *config.Loaded) bool {
 // order of their names. c is the server that was asked, or nil.
 func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded, c *client.Client, patience time.Duration) {
 	names := slices.Sorted(maps.Keys(loaded.Agents))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == turns.KindMailbox }) // it is always there
 	findings := make([]sqlite.Finding, len(names))
 	slots := make(chan struct{}, probes)
 	var wg sync.WaitGroup

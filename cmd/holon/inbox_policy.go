@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,14 +33,15 @@ func newInboxPolicyCommand(g *globals) *cobra.Command {
 		Use:   "policy [THREAD]",
 		Short: "Show or change how an inbox groups items, and whether new entries start a turn",
 		Long: `Without flags it shows the policy of an inbox. With flags it changes what they name
-and nothing else.
+and nothing else. FROM says where a value comes from: the thread itself, a table of the
+configuration, or nowhere (default).
 
   holon inbox policy thread_…
   holon inbox policy thread_… --wake idle      new entries start a turn
   holon inbox policy thread_… --wake-when each  … at every end of background work
   holon inbox policy thread_… --wake-window 0   … at once, without waiting for more
   holon inbox policy thread_… --window 10s --max-items 50
-  holon inbox policy thread_… --reset window   back to the default`,
+  holon inbox policy thread_… --reset window   back to what the configuration says`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			set := map[string]any{}
@@ -82,14 +84,14 @@ and nothing else.
 			if len(names) > 0 {
 				params["reset"] = names
 			}
-			raw, result, err := change[inbox.ConfigureResult](c, "inbox/configure", "", params)
+			raw, _, err := change[inbox.ConfigureResult](c, "inbox/configure", "", params)
 			if err != nil {
 				return ofInbox(err, thread)
 			}
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			return c.printPolicy(result.Policy)
+			return c.showPolicy(thread)
 		}),
 	}
 	flags := cmd.Flags()
@@ -105,7 +107,7 @@ and nothing else.
 	flags.DurationVar(&toldLease, "told-lease", 0, "tell the agent again what it has not acknowledged so long after its turn, at most 3 times; 0 = never")
 	flags.BoolVar(&fallback, "fallback", true, "bundle webhooks without a group by their kind; false posts each by itself")
 	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
-	flags.StringSliceVar(&reset, "reset", nil, "give this its default again: enabled, window, …; repeatable")
+	flags.StringSliceVar(&reset, "reset", nil, "give this again what the configuration says: enabled, window, …; repeatable")
 	return cmd
 }
 
@@ -130,7 +132,11 @@ func policyMembers(given []string) (names []string, err error) {
 // showPolicy reads and prints the policy in force.
 func (c *caller) showPolicy(thread string) error {
 	_, read, err := ask[struct {
+		Thread struct {
+			Agent string `json:"agent"`
+		} `json:"thread"`
 		Policy jsontext.Value `json:"policy"`
+		Set    jsontext.Value `json:"policy_set"`
 	}](c, "thread/read", map[string]any{"thread_id": thread, "include_inbox": true})
 	if err != nil {
 		return ofInbox(err, thread)
@@ -139,17 +145,48 @@ func (c *caller) showPolicy(thread string) error {
 		return c.printValue(struct {
 			ThreadID string         `json:"thread_id"`
 			Policy   jsontext.Value `json:"policy"`
-		}{thread, read.Policy}, "")
+			Set      jsontext.Value `json:"policy_set,omitzero"`
+		}{thread, read.Policy, read.Set}, "")
 	}
 	_, policy, err := decoded[inbox.Policy]("thread/read", read.Policy)
 	if err != nil {
 		return err
 	}
-	return c.printPolicy(policy)
+	var set inbox.PolicySet
+	if len(read.Set) > 0 { // a server of before does not say it
+		if _, set, err = decoded[inbox.PolicySet]("thread/read", read.Set); err != nil {
+			return err
+		}
+	}
+	return c.printPolicy(policy, policyOrigins(set, read.Thread.Agent))
+}
+
+// policyOrigins says for people where each member comes from that is not built in.
+func policyOrigins(set inbox.PolicySet, agent string) map[string]string {
+	from := map[string]string{}
+	for _, of := range []struct {
+		policy inbox.Policy
+		where  string
+	}{{set.Server, "[inbox]"}, {set.Agent, "[agents." + agent + ".inbox]"}, {set.Thread, "thread"}} { // the later ones win
+		for name := range of.policy.Members() {
+			from[name] = of.where
+		}
+	}
+	return from
+}
+
+// policyTable is the table of a policy: a row for each member, with where it comes from.
+type policyTable struct {
+	*table
+	from map[string]string
+}
+
+func (t policyTable) add(name, value, meaning string) {
+	t.table.add(name, value, cmp.Or(t.from[policyNames[name]], "default"), meaning)
 }
 
 // printPolicy prints a policy, whose members are all set, for a person.
-func (c *caller) printPolicy(p inbox.Policy) error {
+func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	s := p.Settings(p.Wake)
 	grouping := "items that belong together become one entry"
 	if !s.Enabled {
@@ -186,7 +223,7 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	if !s.Fallback {
 		fallback = "a webhook without a group is an entry by itself"
 	}
-	t := newTable("SETTING", "VALUE", "MEANING")
+	t := policyTable{newTable("SETTING", "VALUE", "FROM", "MEANING"), from}
 	t.add("enabled", fmt.Sprint(s.Enabled), grouping)
 	t.add("window", shortDuration(s.Window), "a digest is posted when no further item has come for this time")
 	t.add("max-delay", shortDuration(s.MaxDelay), "an item waits at most this time")
@@ -199,7 +236,7 @@ func (c *caller) printPolicy(p inbox.Policy) error {
 	t.add("fallback", fmt.Sprint(s.Fallback), fallback)
 	t.add("ack", string(s.Ack), ack)
 	t.add("told-lease", shortDuration(s.ToldLease), lease)
-	return t.write(c.console, 2)
+	return t.write(c.console, 3)
 }
 
 // shortDuration is a duration as flags take it, without zero units: 2m, not 2m0s.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 func newInboxShowCommand(g *globals) *cobra.Command {
@@ -52,7 +53,7 @@ reads like YAML. On a terminal long ones are cut; -o json prints them whole.
 				return err
 			}
 			if thread == "" {
-				if thread, err = c.threadOfEntry(args[0]); err != nil {
+				if thread, err = c.threadOf(args[0]); err != nil {
 					return err
 				}
 			}
@@ -116,12 +117,18 @@ func entryNamed(c *caller, thread, name string, as bool) (string, error) {
 	return string(e.EntryID), nil
 }
 
-// threadOfEntry finds the thread in whose inbox an entry is by the event that
-// posted it.
-func (c *caller) threadOfEntry(id string) (string, error) {
-	seq, err := entrySeq(id)
-	if err != nil {
-		return "", err
+// threadOf finds the thread in whose inbox an entry or an item is by the event that posted or
+// stored it.
+func (c *caller) threadOf(id string) (string, error) {
+	word, method, list := "entry", notify.InboxPosted, "holon inbox lists the entries."
+	seq, ok := notify.ID(id).Seq(inbox.RawPrefix)
+	if ok {
+		word, method, list = "item", notify.InboxReceived, "holon inbox items lists the items."
+	} else {
+		var err error
+		if seq, err = entrySeq(id); err != nil {
+			return "", err
+		}
 	}
 	_, page, err := ask[struct {
 		Events []struct {
@@ -134,13 +141,13 @@ func (c *caller) threadOfEntry(id string) (string, error) {
 	}](c, "event/list", map[string]any{"after_seq": seq - 1, "limit": 1})
 	switch {
 	case client.IsKind(err, client.KindCursorExpired):
-		return "", &hintedError{fmt.Errorf("the event that posted %s has been pruned, so its thread is unknown", id), "Name it: --thread THREAD"}
+		return "", &hintedError{fmt.Errorf("the event of %s has been pruned, so its thread is unknown", id), "Name it: --thread THREAD"}
 	case err != nil && !client.IsKind(err, client.KindCursorAhead):
 		return "", err
-	case len(page.Events) == 1 && page.Events[0].Seq == seq && page.Events[0].Method == notify.InboxPosted:
+	case len(page.Events) == 1 && page.Events[0].Seq == seq && page.Events[0].Method == method:
 		return page.Events[0].Params.ThreadID, nil
 	}
-	return "", &hintedError{fmt.Errorf("there is no entry %s", id), "holon inbox lists the entries."}
+	return "", &hintedError{fmt.Errorf("there is no %s %s", word, id), list}
 }
 
 // expandedEntry is an entry with its items, as programs get it.
@@ -220,7 +227,7 @@ func (f expandedEntry) print(c *caller) error {
 			told = "in turn " + e.ToldByTurnID
 		}
 		if err := c.printFields(8, [][2]string{
-			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", about}, {"summary", e.Summary},
+			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", about}, {"summary", e.Summary}, {"link", shownLink(e.Link)},
 			{"items", fmt.Sprint(e.Count)}, {"posted", whenAt(e.PostedAt)}, {"told", told}, {"state", state},
 		}); err != nil {
 			return err
@@ -239,6 +246,12 @@ func (f expandedEntry) print(c *caller) error {
 		c.note("These are the first %d items; --limit 0 shows all.", len(f.Items))
 	}
 	return nil
+}
+
+// shownLink is a link of an entry or an item as people are shown it; "" if it is none.
+func shownLink(address string) string {
+	link, _, _ := sanitize.Link(address)
+	return link
 }
 
 // whenAt is when for a time.
@@ -267,6 +280,9 @@ func (c *caller) itemText(item inbox.RawItem) string {
 	if item.Sender != "" {
 		fmt.Fprintf(&b, "  from %s", timeline.OneLine(item.Sender))
 	}
+	if item.Outcome != "" {
+		fmt.Fprintf(&b, "  %s", timeline.OneLine(item.Outcome))
+	}
 	if !item.AckedAt.IsZero() {
 		b.WriteString("  (acknowledged)")
 	}
@@ -275,6 +291,9 @@ func (c *caller) itemText(item inbox.RawItem) string {
 	// The summary of a message is the beginning of its text.
 	if summary := timeline.OneLine(item.Summary); summary != "" && (item.Source != inbox.SourceMessage || text == "") {
 		b.WriteString("  " + summary + "\n")
+	}
+	if link := shownLink(item.Link); link != "" {
+		b.WriteString("  " + link + "\n")
 	}
 	lines := strings.Split(strings.TrimRight(timeline.Clean(text), "\n"), "\n")
 	left := 0

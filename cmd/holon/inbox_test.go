@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -46,7 +48,11 @@ func TestWrongInboxCommandLines(t *testing.T) {
 		{[]string{"inbox", "show", "ent_042"}, "such as ent_42"},
 		{[]string{"inbox", "show", "ent_1", "--limit=-1"}, "--limit"},
 		{[]string{"inbox", "ack"}, "which entries?"},
-		{[]string{"inbox", "ack", "raw_1"}, "such as ent_42"},
+		{[]string{"inbox", "ack", "dig_1"}, "such as ent_42"},
+		{[]string{"inbox", "ack", "raw_1", "ent_2"}, "either entries or items"},
+		{[]string{"inbox", "ack", "raw_1", "--through", "ent_2"}, "no further entries"},
+		{[]string{"inbox", "items", "a", "b"}, "Try: holon inbox items --help"},
+		{[]string{"inbox", "items", "--limit=-1"}, "--limit"},
 		{[]string{"inbox", "ack", "--through", "x"}, "such as ent_42"},
 		{[]string{"inbox", "ack", "ent_1", "--through", "ent_2"}, "no further entries"},
 		{[]string{"inbox", "ack", "--all", "--through", "ent_2"}, "either --all or"},
@@ -161,6 +167,80 @@ func TestDigestsWaitUntilTheyArePosted(t *testing.T) {
 	if r := s.holon("inbox", "flush", "me", "--digest=dig_1"); r.code != exitFailed || !strings.Contains(r.err, "entry_not_found") {
 		t.Errorf("unknown digest: %+v", r)
 	}
+}
+
+func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
+	s := startServer(t)
+	if r := s.holon("inbox", "items"); r.code != exitUsage || !strings.Contains(r.err, "which THREAD?") {
+		t.Errorf("without an inbox: %+v", r)
+	}
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	contains(t, s.holon("inbox", "items").err, "The inbox of me is empty.", "holon inbox send me")
+	contains(t, s.holon("inbox", "items", "me", "--state=pending").err, "Nothing waits in digests", "holon inbox me")
+	contains(t, s.holon("inbox", "items", "me", "--source=ci").err, "no such items", "holon inbox items me")
+	var lines string
+	for _, id := range []string{"1", "2", "3"} {
+		lines += fmt.Sprintf(`{"native_id":%q,"summary":"Check %s","about":%q,"outcome":"success","grouping":{"resource_ref":"pr:1","event_family":"ci_updates"}}`+"\n", id, id, id)
+	}
+	holon(t, s.data, lines, "ingest", "me", "--source=ci")
+	s.want("inbox", "send", "me", "hello")
+	rows := func(args ...string) (list [][]string) {
+		t.Helper()
+		for line := range strings.Lines(s.want(append([]string{"inbox", "items"}, args...)...)) {
+			list = append(list, strings.Fields(line))
+		}
+		return list
+	}
+	all := rows()
+	if len(all) != 5 || strings.Join(all[0], " ") != "RAW_ID AGE SOURCE STATE OUTCOME DIGEST SUMMARY" || all[1][3] != "pending" || all[1][4] != "success" || all[4][3] != "posted" {
+		t.Fatalf("items %v", all)
+	}
+	first, last := all[1][0], all[3][0]
+	if r := s.holon("inbox", "ack", first); r.code != exitFailed || !strings.Contains(r.err, "nothing is acknowledged") || !strings.Contains(r.err, "holon inbox flush me") {
+		t.Errorf("what is pending: %+v", r)
+	}
+	s.want("inbox", "flush")
+	contains(t, s.want("inbox", "ack", first, last, first), "Acknowledged 2 items. The other items are in ent_")
+	contains(t, s.want("inbox", "ack", first), "Nothing has changed")
+	contains(t, s.want("inbox"), "1 ci update on pr:1")
+	if list := rows("--digest", all[1][5], "--state=acked"); len(list) != 3 || list[1][0] != first || list[2][0] != last {
+		t.Errorf("acknowledged are %v", list)
+	}
+	contains(t, s.holon("inbox", "items", "-n", "1").err, "newest 1")
+	if object := oneObject(t, s.want("inbox", "items", "--state=posted", "-o", "json")); len(object["items"].([]any)) != 2 {
+		t.Errorf("posted: %v", object)
+	}
+	for _, c := range []struct {
+		args []string
+		err  string
+	}{
+		{[]string{"items", "--digest=dig_99"}, "digest_not_found"}, {[]string{"ack", "raw_999"}, "there is no item raw_999"},
+		{[]string{"ack", first, "raw_999", "--thread=me"}, "raw_ids[1]"}, {[]string{"items", "--state=open"}, "is not one of pending, posted, acked"},
+	} {
+		if r := s.holon(append([]string{"inbox"}, c.args...)...); r.code == exitOK || !strings.Contains(r.err, c.err) {
+			t.Errorf("%v: %+v", c.args, r)
+		}
+	}
+}
+
+// A person sees where a value comes from, and with that where to change it.
+func TestPolicySaysWhereEachMemberComesFrom(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	window, age := int64(10_000), int64(60_000)
+	s.change = func(c *config.Config) {
+		c.Inbox = inbox.Policy{WindowMs: &window, MaxDigestAgeMs: &age, Wake: inbox.WakeIdle}
+		c.Agents["echo"] = config.Agent{Kind: config.KindEcho, Retry: config.RetryPolicy{OnCrash: "interrupt", MaxAttempts: 3, Backoff: time.Second, BackoffMax: time.Minute}, Inbox: inbox.Policy{MaxDigestAgeMs: &window}}
+		c.Agents["mailbox"] = config.Agent{Kind: "mailbox", Inbox: inbox.Policy{Ack: inbox.AckExplicit}}
+	}
+	s.start()
+	t.Cleanup(s.stop)
+	s.want("call", "thread/start", `{"thread_id":"e"}`)
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	contains(t, s.want("inbox", "policy", "e"), "window         10s       [inbox] ", "max-age        10s       [agents.echo.inbox] ", "max-items      20        default ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "--window=3s"), "window         3s        thread ")
+	contains(t, s.want("inbox", "policy", "e", "--reset=window"), "window         10s       [inbox] ")
+	contains(t, s.want("inbox", "policy", "me"), "ack            explicit  [agents.mailbox.inbox] ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "-o", "json"), `"policy_set"`, `"server"`)
 }
 
 func TestPolicyIsShownAndSet(t *testing.T) {

@@ -4,7 +4,7 @@ import './browser.js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { markdown, maxText, safeLink } from '../app/markdown.js'
+import { hostLink, markdown, maxText, safeLink } from '../app/markdown.js'
 import { look } from './tree.js'
 import { Random } from './random.js'
 
@@ -118,3 +118,18 @@ test('what Markdown has no place for is shown', () => {
 
 // tags lists the elements.
 const tags = n => Array.isArray(n) ? n.flatMap(tags) : n?.props ? [n.type, ...tags(n.props.children)] : []
+
+test('a link of an item shows its host, and an address that could be read in two ways is none', () => {
+  for (const [to, host] of Object.entries({
+    'https://github.com/o/r/pull/1#c5': 'github.com', 'https://ci.example.com:8443/a?b=%22&c=[d]': 'ci.example.com:8443', 'https://xn--gthub-n4a.com/': 'xn--gthub-n4a.com',
+  })) {
+    const { text, links } = look(hostLink(to))
+    assert.deepEqual(links, [to])
+    assert.equal(text.join(''), host + ' ↗')
+  }
+  for (const bad of [
+    '', undefined, null, 5, {}, 'javascript:alert(1)', 'http://github.com/', 'HTTPS://github.com/', 'mailto:a@github.com', '//github.com/', 'https:github.com', 'https:/github.com', 'https://', 'https:///github.com',
+    'https://a@github.com/', 'https://a:b@github.com/', 'https://github.com@evil.example/', 'https://github.com\\@evil.example', 'https://evil.example\\.github.com/', 'https://g\u00efthub.com/', 'https://\uff47ithub.com/',
+    'https://github.com/\t', '\thttps://github.com/', 'https://git\thub.com/', 'https://github.com/\n', ' https://github.com/', 'https://github.com/ x', 'https://github.com/\u202e', 'https://github.com/"', 'https://github.com/<b>', 'https://github.com:x/',
+  ]) assert.equal(hostLink(bad), null, String(bad))
+})

@@ -24,6 +24,15 @@ type Notification struct {
 	Click      string   `json:"click,omitzero"`
 	Markdown   bool     `json:"markdown,omitzero"`
 	SequenceID string   `json:"sequence_id,omitzero"`
+
+	Actions []NtfyAction `json:"actions,omitzero"`
+}
+
+// NtfyAction is a button of a notification.
+type NtfyAction struct {
+	Action string `json:"action"`
+	Label  string `json:"label"`
+	URL    string `json:"url"`
 }
 
 // Ntfy takes publications in JSON at its root (https://docs.ntfy.sh/publish/).

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -39,9 +39,10 @@ type Agent struct {
 	Tools       bool
 	ChildAgents []string
 	WorkIn      []string
-	Exec        ExecAgent   // zero unless Kind is exec
-	ACP         ACPAgent    // zero unless Kind is acp
-	Worker      WorkerAgent // zero unless Kind is worker
+	Inbox       inbox.Policy // of the inboxes of its threads, where these do not say otherwise
+	Exec        ExecAgent    // zero unless Kind is exec
+	ACP         ACPAgent     // zero unless Kind is acp
+	Worker      WorkerAgent  // zero unless Kind is worker
 
 	// Preset is the preset of the command, "" if the command was given.
 	Preset string
@@ -151,19 +152,19 @@ const (
 
 // AgentKeys is the table of the keys of [agents.NAME]. The order is that of
 // the documentation.
-var AgentKeys = []Key[Agent]{
+var AgentKeys = slices.Concat([]Key[Agent]{
 	text("kind", "echo, exec, acp or worker", func(a *Agent) *string { return &a.Kind }),
 	command("command", "the program and its arguments, a list or one line", func(a *Agent) *[]string { return &a.Command }).of(KindExec, KindACP),
 	secrets("env", "variables added to the server's environment", func(a *Agent) *map[string]string { return &a.Env }).of(KindExec, KindACP),
 	text("cwd", "the working directory, absolute, of threads that have none of their own", func(a *Agent) *string { return &a.Cwd }).of(KindExec, KindACP),
 
-	text("on_crash", "interrupt or retry: what becomes of a turn whose agent dies or fails for a moment, or whose server is killed", func(a *Agent) *string { return &a.Retry.OnCrash }),
-	number("max_attempts", "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }),
-	seconds("backoff_seconds", "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }),
-	seconds("backoff_max_seconds", "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }),
+	text("on_crash", "interrupt or retry: what becomes of a turn whose agent dies or fails for a moment, or whose server is killed", func(a *Agent) *string { return &a.Retry.OnCrash }).of(agentKinds...),
+	number("max_attempts", "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }).of(agentKinds...),
+	seconds("backoff_seconds", "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }).of(agentKinds...),
+	seconds("backoff_max_seconds", "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }).of(agentKinds...),
 
-	text("review", "none, on_success, on_failure or always: which ends of turns wait for a review, unless the start of a turn says otherwise", func(a *Agent) *string { return &a.Review.Policy }),
-	seconds("review_timeout_seconds", "how long a review waits for a verdict; then it is blocked", func(a *Agent) *time.Duration { return &a.Review.Timeout }),
+	text("review", "none, on_success, on_failure or always: which ends of turns wait for a review, unless the start of a turn says otherwise", func(a *Agent) *string { return &a.Review.Policy }).of(agentKinds...),
+	seconds("review_timeout_seconds", "how long a review waits for a verdict; then it is blocked", func(a *Agent) *time.Duration { return &a.Review.Timeout }).of(agentKinds...),
 
 	boolean("tools", "whether the agent gets the server's tools, for background work, its inbox and timers", func(a *Agent) *bool { return &a.Tools }).of(KindExec, KindACP, KindWorker),
 	list("child_agents", "the agents that it may start children with; by default itself", func(a *Agent) *[]string { return &a.ChildAgents }).of(KindExec, KindACP, KindWorker),
@@ -194,7 +195,7 @@ var AgentKeys = []Key[Agent]{
 	seconds("cancel_seconds", "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }).of(KindACP),
 	boolean("keep_raw", "keep the agent's own words beside what they became", func(a *Agent) *bool { return &a.ACP.KeepRaw }).of(KindACP),
 	boolean("handover", "tell a new session what was said before, where the agent has lost it", func(a *Agent) *bool { return &a.ACP.Handover }).of(KindACP),
-}
+}, policyKeys(func(a *Agent) *inbox.Policy { return &a.Inbox }))
 
 // perThread remembers that it was given: its default depends on the other keys.
 var perThread = Key[Agent]{
@@ -223,14 +224,14 @@ var agents = tables[Agent]{
 	sort: "agents", one: "an agent", keys: AgentKeys, fresh: newAgent, finished: Agent.finished,
 	at: func(c *Config) map[string]Agent { return c.Agents },
 	kind: func(a Agent) string {
-		if kind := a.kind(); slices.Contains(agentKinds, kind) {
+		if kind := a.kind(); slices.Contains(agentKinds, kind) || kind == turns.KindMailbox {
 			return kind
 		}
 		return ""
 	},
 	check: func(a Agent, name string, source Source) error {
 		if name == turns.KindMailbox {
-			return fmt.Errorf("the agent %s is built in; choose another name", name)
+			return a.checkMailbox()
 		}
 		err := a.Check()
 		if err == nil && source.Origin != FromFile {
@@ -253,7 +254,9 @@ func (a Agent) kind() string {
 
 // finished fills in the optional parts of an agent's definition.
 func (a Agent) finished(name string) Agent {
-	a.Kind = a.kind()
+	if a.Kind = a.kind(); a.Kind == "" && (name == KindEcho || name == turns.KindMailbox) {
+		a.Kind = name // they are built in
+	}
 	if a.Kind == KindExec {
 		a.Exec.Output = cmp.Or(a.Exec.Output, "text")
 		if a.Exec.Input == "" {
@@ -277,7 +280,7 @@ func (a Agent) finished(name string) Agent {
 		a.ACP = a.ACP.finished(a.Command, a.Tools)
 	}
 	switch {
-	case a.Kind == KindEcho:
+	case a.Kind == KindEcho, a.Kind == turns.KindMailbox:
 		a.Tools, a.ChildAgents, a.WorkIn = false, nil, nil
 	case a.ChildAgents == nil:
 		a.ChildAgents = []string{name}

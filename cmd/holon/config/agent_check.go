@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 // CheckDefaultAgent returns an *Error if there is no agent of that name.
 func (l *Loaded) CheckDefaultAgent() error {
-	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
+	if !slices.Contains(l.agentNames(), l.DefaultAgent) {
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
 			"there is no agent %s (there are %s; presets are %s)%s; define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
 			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames(),
@@ -30,7 +31,7 @@ func (l *Loaded) CheckDefaultAgent() error {
 func (l *Loaded) checkChildAgents() error {
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		for _, child := range l.Agents[name].ChildAgents {
-			if _, ok := l.Agents[child]; !ok && child != KindEcho {
+			if !slices.Contains(l.agentNames(), child) {
 				full := "agents." + name + ".child_agents"
 				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)%s", quote(child), strings.Join(l.agentNames(), ", "), nearest.Hint(child, l.agentNames()))}
 			}
@@ -42,6 +43,7 @@ func (l *Loaded) checkChildAgents() error {
 // agentNames are the names of all agents that turns can be given to.
 func (l *Loaded) agentNames() []string {
 	names := slices.Sorted(maps.Keys(l.Agents))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == turns.KindMailbox })
 	if !slices.Contains(names, KindEcho) {
 		names = append(names, KindEcho)
 	}
@@ -57,6 +59,17 @@ func (a Agent) Missing() error {
 	}
 	if _, err := exec.LookPath(preset.Command[0]); err != nil {
 		return fmt.Errorf("%s is not installed (not found in PATH). %s", preset.Command[0], preset.InstallText())
+	}
+	return nil
+}
+
+// checkMailbox returns an error if a table of the agent mailbox, which is built in and runs no
+// turns, has more than an inbox.
+func (a Agent) checkMailbox() error {
+	bare := newAgent().finished(turns.KindMailbox)
+	bare.Inbox = a.Inbox
+	if !reflect.DeepEqual(a, bare) {
+		return fmt.Errorf("the agent %s is built in and runs no turns: only [agents.%s.inbox] can be given; choose another name for an agent of your own", turns.KindMailbox, turns.KindMailbox)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/inbox"
 )
 
 func TestACPAgentTakesEveryKey(t *testing.T) {
@@ -37,6 +39,20 @@ mode = "plan"
 model = "small"
 options = { effort = "high", fast = true }
 
+[agents.coder.inbox]
+enabled = false
+window_ms = 500
+max_delay_ms = 1000
+max_items = 5
+max_digest_age_ms = 60000
+wake = "none"
+ack = "explicit"
+wake_when = "each"
+wake_max_wait_ms = 0
+wake_window_ms = 0
+told_lease_ms = 60000
+fallback = false
+
 [agents.coder.mcp_servers.files]
 command = "mcp-files --root /repo"
 env = { TOKEN = "secret" }
@@ -59,8 +75,16 @@ command = "my-agent"
 	if err := l.Validate(); err != nil {
 		t.Fatal(err)
 	}
+	off, n := false, func(n int64) *int64 { return &n }
+	policy := inbox.Policy{
+		Enabled: &off, WindowMs: n(500), MaxDelayMs: n(1000), MaxItems: n(5), MaxDigestAgeMs: n(60_000), Wake: inbox.WakeNone, Ack: inbox.AckExplicit,
+		WakeWhen: inbox.WhenEach, WakeMaxWaitMs: n(0), WakeWindowMs: n(0), ToldLeaseMs: n(60_000), Fallback: &off,
+	}
+	if len(policy.Members()) != len(inbox.PolicyMembers) {
+		t.Fatal("a member of a policy is not tried")
+	}
 	want := map[string]Agent{
-		"coder": {Kind: "acp", Retry: newAgent().Retry, Review: newAgent().Review, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
+		"coder": {Kind: "acp", Inbox: policy, Retry: newAgent().Retry, Review: newAgent().Review, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
 			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
 			OwnTools: "ask", MaxProcesses: 3, ProcessPerThread: true, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
 			Mode: "plan", Model: "small", Options: map[string]any{"effort": "high", "fast": true},
@@ -404,11 +428,17 @@ func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
 	}
 	const use, reference, write = "agents.md", "agents-reference.md", "write-an-agent.md"
 	for _, key := range AgentKeys {
+		if name, ok := strings.CutPrefix(key.Name, "inbox."); ok {
+			has("inbox.md", "| `"+name+"` |")
+			has(reference, "(inbox.md#settings)")
+			has(write, "(inbox.md#settings)")
+			continue
+		}
 		row := "| `" + key.Name + "` |"
 		if len(key.Kinds) == 0 || slices.Contains(key.Kinds, KindACP) {
 			has(reference, row)
 		}
-		ofAll := len(key.Kinds) == 0 || len(key.Kinds) == 3
+		ofAll := len(key.Kinds) == 0 || len(key.Kinds) >= 3
 		if key.Name == "kind" || !ofAll && !slices.Equal(key.Kinds, []string{KindACP}) {
 			has(write, row)
 		}

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/inbox"
+)
 
 // Config holds every setting in the form that the program uses.
 type Config struct {
@@ -41,6 +45,7 @@ type Config struct {
 	MaxInboxSubscriptions int
 	InboxRetention        time.Duration
 	Dedupe                time.Duration
+	Inbox                 inbox.Policy // where neither the thread nor its agent says otherwise
 
 	MaxLaneLag time.Duration // how long retention waits for what follows the log
 

@@ -145,6 +145,8 @@ func TestFileErrorsNameKeyAndLine(t *testing.T) {
 		{"unknown key", "auth = \"auto\"\n\nlissten = [\"stdio\"]\n", "lissten", "holon.toml:3): unknown key; did you mean listen?"},
 		{"unknown without a near one", "zzz = 1\n", "zzz", "holon.toml:1): unknown key; `holon config`"},
 		{"unknown in a table", "[retention]\nmax_bytes = 1\nmax_eons = 2\n", "retention.max_eons", "holon.toml:3): unknown key"},
+		{"unknown in a table, with a near one", "[retention]\nmax_byte = 1\n", "retention.max_byte", "holon.toml:2): unknown key; did you mean max_bytes?"},
+		{"a key of a table inside", "[agents.a]\nkind=\"echo\"\nwindow_ms=1\n", "agents.a.window_ms", "holon.toml:3): unknown key; `holon config`"},
 		{"unknown table", "\n[retentoin]\nmax_bytes = 1\n", "retentoin", "holon.toml:2): unknown key; did you mean retention?"},
 		{"unknown key of an agent", "[agents.a]\nkind=\"exec\"\ncomand=[\"ls\"]\n", "agents.a.comand", "holon.toml:3): unknown key; did you mean command?"},
 		{"wrong type", "max_queue = \"many\"\n", "max_queue", `holon.toml:1): give a whole number, not "many"`},
@@ -341,6 +343,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("listen = [\"stdio\"]\n[agents.a]\ncommand = \"ls -l\"\n[retention]\nmax_bytes = \"1GiB\"\n")
 	f.Add("max_queue = 1e3\n")
 	f.Add("[agents]\na.env = {x = \"y\"}\n")
+	f.Add("[inbox]\nwake = \"idle\"\n[agents.mailbox.inbox]\nwindow_ms = 500\n[agents.a]\ninbox.wake_window_ms = 0\n\"inbox.wake\" = 1\n")
 	f.Add("[[agents.a]]\n[[agents.a]]\n")
 	f.Fuzz(func(t *testing.T, file string) {
 		path := filepath.Join(t.TempDir(), "holon.toml")

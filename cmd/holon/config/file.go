@@ -45,7 +45,7 @@ func (l *Loaded) readFile(path string) error {
 		value := root[name]
 		if i := slices.IndexFunc(sorts, func(s sortOfTables) bool { return s.name() == name }); i >= 0 {
 			err = sorts[i].read(f, value)
-		} else if table := subkeys(name); len(table) > 0 {
+		} else if table := subkeys(Keys, name); len(table) > 0 {
 			err = f.table(name, value, table)
 		} else {
 			err = f.key(name, value)
@@ -62,7 +62,7 @@ func (l *Loaded) readFile(path string) error {
 func (f *tomlFile) key(name string, value toml.Primitive) error {
 	key, ok := lookup(Keys, name)
 	if !ok {
-		return f.unknown(name, value, names())
+		return f.unknown(name, value, name, names())
 	}
 	var v any
 	if err := f.meta.PrimitiveDecode(value, &v); err != nil {
@@ -84,7 +84,7 @@ func (f *tomlFile) table(name string, value toml.Primitive, known []string) erro
 	for _, member := range f.ordered(members) {
 		full := name + "." + member
 		if !slices.Contains(known, full) {
-			return f.unknown(full, members[member], known)
+			return f.unknown(full, members[member], full, known)
 		}
 		if err := f.key(full, members[member]); err != nil {
 			return err
@@ -131,9 +131,18 @@ func (f *tomlFile) errorf(key string, value toml.Primitive, format string, args 
 	return &Error{Key: key, Source: f.source(value), Text: fmt.Sprintf(format, args...)}
 }
 
-// unknown refuses a key and suggests a similar known one if there is one.
-func (f *tomlFile) unknown(key string, value toml.Primitive, known []string) error {
-	return f.errorf(key, value, "%s", unknownKey(key[strings.LastIndexByte(key, '.')+1:], known))
+// unknown refuses a key and suggests a similar one of the same table if there is one. name is what
+// known would call it.
+func (f *tomlFile) unknown(key string, value toml.Primitive, name string, known []string) error {
+	table, name := name[:strings.LastIndexByte(name, '.')+1], name[strings.LastIndexByte(name, '.')+1:]
+	var beside []string
+	for _, k := range known {
+		if k, ok := strings.CutPrefix(k, table); ok {
+			k, _, _ = strings.Cut(k, ".")
+			beside = append(beside, k)
+		}
+	}
+	return f.errorf(key, value, "%s", unknownKey(name, beside))
 }
 
 func unknownKey(name string, known []string) string {
@@ -143,15 +152,15 @@ func unknownKey(name string, known []string) string {
 	return "unknown key; `holon config` lists all"
 }
 
-// subkeys returns the keys of a table of settings, none if name is no table.
-func subkeys(name string) []string {
-	var keys []string
-	for _, key := range Keys {
+// subkeys returns the keys of a table inside, such as retention, none if name is no table.
+func subkeys[C any](keys []Key[C], name string) []string {
+	var in []string
+	for _, key := range keys {
 		if strings.HasPrefix(key.Name, name+".") {
-			keys = append(keys, key.Name)
+			in = append(in, key.Name)
 		}
 	}
-	return keys
+	return in
 }
 
 // names lists the keys that are allowed at the top of a file.

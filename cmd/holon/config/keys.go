@@ -26,6 +26,8 @@ type Key[C any] struct {
 	// Kinds are the kinds of table that have the key; none means all.
 	Kinds []string
 
+	optional bool // in a named table: it is shown only if it is given
+
 	set func(*C, raw) error
 	get func(*C) any
 }
@@ -52,7 +54,7 @@ func (k Key[C]) of(kinds ...string) Key[C] { k.Kinds = kinds; return k }
 
 // Keys is the table of all settings except the tables that users name. The
 // order is that of the documentation.
-var Keys = []Setting{
+var Keys = slices.Concat([]Setting{
 	list("listen", "where to listen: HOST:PORT, unix:PATH or stdio; repeatable", func(c *Config) *[]string { return &c.Listen }),
 	common(text("data", "the directory of the log, the token and all other files of the server", func(c *Config) *string { return &c.Data })),
 	text("auth", "who needs the token: auto (not the server's own user on this machine), token (everybody), none (nobody)", func(c *Config) *string { return &c.Auth }),
@@ -86,13 +88,14 @@ var Keys = []Setting{
 	number("max_inbox_subscriptions", "sources that are connected to one inbox", func(c *Config) *int { return &c.MaxInboxSubscriptions }),
 	days("inbox_retention_days", "how long acknowledged items of inboxes are kept", func(c *Config) *time.Duration { return &c.InboxRetention }),
 	days("dedupe_days", "how long ids of items are remembered, so that a repetition is not stored again", func(c *Config) *time.Duration { return &c.Dedupe }),
+}, inboxSettings(), []Setting{
 	days("max_lane_lag_days", "how long events are kept for a subscription that has not taken them, beyond the retention", func(c *Config) *time.Duration { return &c.MaxLaneLag }),
 	text("synchronous", "full survives power loss; normal is faster and may lose the last changes then", func(c *Config) *string { return &c.Synchronous }),
 	days("retention.max_age_days", "prune events older than this; 0 keeps all", func(c *Config) *time.Duration { return &c.Retention.MaxAge }),
 	size64("retention.max_bytes", "prune the oldest events when the log is larger; 0 keeps all", func(c *Config) *int64 { return &c.Retention.MaxBytes }),
 	text("pprof", "path of a unix socket that serves profiles; empty for none", func(c *Config) *string { return &c.Pprof }),
 	text("default_agent", "the agent of threads that name none", func(c *Config) *string { return &c.DefaultAgent }),
-}
+})
 
 // lookup finds a key by name.
 func lookup[C any](keys []Key[C], name string) (Key[C], bool) {

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Origin says from which of the four origins a value came.
 type Origin string
@@ -52,7 +49,7 @@ func (e *Error) Error() string {
 	switch {
 	case e.Key == "":
 		return e.Text
-	case e.Source.Place == "--"+strings.ReplaceAll(e.Key, "_", "-"):
+	case e.Source.Place == "--"+(Setting{Name: e.Key}).Flag():
 		return fmt.Sprintf("%s: %s", e.Source, e.Text)
 	case e.Source.Origin == "" || e.Source.Origin == FromDefault:
 		return fmt.Sprintf("%s: %s", e.Key, e.Text)

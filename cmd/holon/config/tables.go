@@ -65,10 +65,14 @@ func (s tables[T]) read(f *tomlFile, value toml.Primitive) error {
 // which decides the allowed keys, is itself a key.
 func (s tables[T]) readOne(f *tomlFile, full string, members map[string]toml.Primitive) (T, error) {
 	t := s.fresh()
+	members, err := s.flat(f, full, members)
+	if err != nil {
+		return t, err
+	}
 	for _, member := range f.ordered(members) {
 		key, ok := lookup(s.keys, member)
 		if !ok {
-			return t, f.unknown(full+"."+member, members[member], keyNames(s.keys))
+			return t, f.unknown(full+"."+member, members[member], member, keyNames(s.keys))
 		}
 		var v any
 		err := f.meta.PrimitiveDecode(members[member], &v)
@@ -89,15 +93,38 @@ func (s tables[T]) readOne(f *tomlFile, full string, members map[string]toml.Pri
 	return t, nil
 }
 
+// flat are the members of a table with those of the tables in it that have keys of their own, such
+// as inbox.window_ms.
+func (s tables[T]) flat(f *tomlFile, full string, members map[string]toml.Primitive) (map[string]toml.Primitive, error) {
+	all := maps.Clone(members)
+	for name, value := range members {
+		if len(subkeys(s.keys, name)) == 0 {
+			continue
+		}
+		inner, ok := f.members(value)
+		if !ok {
+			return nil, f.errorf(full+"."+name, value, "give a table: [%s.%s] and its keys below", full, name)
+		}
+		delete(all, name)
+		for member, value := range inner {
+			all[name+"."+member] = value
+		}
+	}
+	return all, nil
+}
+
 // rows are the lines of `holon config`.
 func (s tables[T]) rows(l *Loaded) (rows []Row) {
 	all := s.at(l.Config)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		full := s.sort + "." + name
 		for _, key := range s.keys {
-			if key.isOf(s.kind(all[name])) {
-				t := all[name]
-				rows = append(rows, Row{full + "." + key.Name, key.get(&t), l.Sources[full]})
+			t, source := all[name], l.Sources[full]
+			if key.optional {
+				source = l.Sources[full+"."+key.Name]
+			}
+			if key.isOf(s.kind(t)) && source.Origin != "" {
+				rows = append(rows, Row{full + "." + key.Name, key.get(&t), source})
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (l *Loaded) Validate() error {
 			return err
 		}
 	}
-	return firstOf(l.checkChildAgents(), l.CheckDefaultAgent())
+	return firstOf(l.checkInboxes(), l.checkChildAgents(), l.CheckDefaultAgent())
 }
 
 // CheckName returns an error if a table, such as an agent's, must not have this

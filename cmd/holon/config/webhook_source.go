@@ -40,6 +40,8 @@ type WebhookSource struct {
 	Immediate    string
 	Breaks       string
 	Filter       string
+	Link         string
+	LinkHosts    []string
 }
 
 // SourceKeys is the table of the keys of [sources.NAME]. The order is that of
@@ -65,6 +67,8 @@ var SourceKeys = []Key[WebhookSource]{
 	expression("immediate", "whether an item does not wait for further ones", func(s *WebhookSource) *string { return &s.Immediate }),
 	expression("breaks", "none, before or after: whether an item ends its group", func(s *WebhookSource) *string { return &s.Breaks }),
 	expression("filter", "which webhooks are stored", func(s *WebhookSource) *string { return &s.Filter }),
+	expression("link", "the https address at which an item can be looked at", func(s *WebhookSource) *string { return &s.Link }),
+	entry("link_hosts", List, "the hosts to which links may lead, such as ci.example.com; given if link is", func(s *WebhookSource) *[]string { return &s.LinkHosts }, asLinkHosts, same).of(hooks.KindWebhook),
 }
 
 // expression is an expression over headers and payload. One that does not
@@ -78,6 +82,15 @@ func expression(name, help string, at func(*WebhookSource) *string) Key[WebhookS
 		return source, err
 	}
 	return entry(name, Text, "an expression: "+help, at, read, same).of(hooks.KindWebhook)
+}
+
+// asLinkHosts accepts a list of hosts.
+func asLinkHosts(v raw) ([]string, error) {
+	hosts, err := asList(v)
+	if err == nil {
+		err = withoutKey(hooks.CheckLinkHosts(hosts))
+	}
+	return hosts, err
 }
 
 // hidden is a text whose value is never shown.
@@ -211,7 +224,7 @@ func (s WebhookSource) hook(name, secret string) hooks.Source {
 		Name: name, Kind: s.Kind, Secret: secret, Verify: s.Verify, HMACHeader: s.HMACHeader, HMACPrefix: s.HMACPrefix, HMACEncoding: s.HMACEncoding,
 		NativeID: s.NativeID, Summary: s.Summary, ResourceRef: s.ResourceRef, EventFamily: s.EventFamily, Immediate: s.Immediate,
 		Variant: s.Variant, About: s.About, Outcome: s.Outcome,
-		Breaks: s.Breaks, Filter: s.Filter,
+		Breaks: s.Breaks, Filter: s.Filter, Link: s.Link, LinkHosts: s.LinkHosts,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/turns"
@@ -79,6 +80,7 @@ func newAgents(cfg *config.Config, version string, room *acp.Room, records *proc
 			a.kills = append(a.kills, agent.Kill)
 		case config.KindWorker:
 			a.list = append(a.list, worker.New(name, leasesOf(c.Worker), turns.RetryPolicy(policy), tools))
+		case turns.KindMailbox: // it is there already
 		default:
 			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec, acp or worker", name, c.Kind)
 		}
@@ -122,6 +124,15 @@ func reviewRules(cfg *config.Config) map[string]turns.ReviewRule {
 		rules[name] = turns.ReviewRule{Policy: turns.ReviewPolicy(a.Review.Policy), Timeout: a.Review.Timeout}
 	}
 	return rules
+}
+
+// inboxDefaults are what the configuration says about the policies of inboxes.
+func inboxDefaults(cfg *config.Config) inbox.Defaults {
+	d := inbox.Defaults{All: cfg.Inbox, Agents: make(map[string]inbox.Policy, len(cfg.Agents))}
+	for name, a := range cfg.Agents {
+		d.Agents[name] = a.Inbox
+	}
+	return d
 }
 
 // leasesOf turns the file's 0 ("forever") into the engine's -1.

@@ -352,6 +352,7 @@ func (d *daemon) engineConfig() engine.Config {
 			MaxPendingItems: d.cfg.MaxPendingItems, MaxUnackedItems: d.cfg.MaxUnackedItems, MaxUnackedBytes: d.cfg.MaxUnackedBytes,
 			MaxTimers: d.cfg.MaxTimers, MaxSubscriptions: d.cfg.MaxInboxSubscriptions,
 		},
+		InboxDefaults:  inboxDefaults(d.cfg),
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
 		ObserveInbox:   d.inboxes.observe,

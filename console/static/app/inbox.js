@@ -8,6 +8,7 @@ import { threads, loaded, more, readThreads, readMailboxes, knowsMailboxes, more
 import { ThreadName, titleOf } from './thread_name.js'
 import { Act, At, Failure, Loading } from './parts.js'
 import { clean, cut, oneLine, plural } from './text.js'
+import { hostLink } from './markdown.js'
 import { to } from './router.js'
 
 const page = 50
@@ -109,11 +110,11 @@ function Entry({ e, box, ack }) {
   return html`<li class="card entry" data-state=${e.acked_at ? 'closed' : 'waiting'} data-entry=${e.entry_id}>
     <span class="title">${oneLine(e.summary) || 'No summary'}</span>
     <span class="meta">${e.count > 1 ? `${e.count} items · ` : ''}<${At} at=${e.last_at} />${e.acked_at ? ' · acknowledged' : e.told_by_turn_id ? ' · the agent was told' : ''}</span>
-    <span class="facts"><span>${clean(e.source)}</span>${e.resource_ref && html`<span>${oneLine(e.resource_ref)}</span>`}${e.event_family && html`<span>${oneLine(e.event_family)}</span>`}${e.revision > 1 && html`<span>revision ${e.revision}</span>`}</span>
+    <span class="facts"><span>${clean(e.source)}</span>${e.resource_ref && html`<span>${oneLine(e.resource_ref)}</span>`}${e.event_family && html`<span>${oneLine(e.event_family)}</span>`}${e.revision > 1 && html`<span>revision ${e.revision}</span>`}${hostLink(e.link)}</span>
     <details class="contents" onToggle=${event => { if (event.target.open && !contents) box.expand(e.entry_id).catch(error => { box.failed.value = error }) }}>
       <summary>Contents</summary>
       ${!contents ? html`<p class="quiet">reading …</p>` : contents.items.map(i => html`<div class="raw" key=${i.raw_id}>
-        <p><strong>${oneLine(i.summary || i.native_id)}</strong> <span class="quiet">${i.sender ? oneLine(i.sender) + ' · ' : ''}<${At} at=${i.occurred_at} /></span></p>
+        <p><strong>${oneLine(i.summary || i.native_id)}</strong> <span class="quiet">${i.sender ? oneLine(i.sender) + ' · ' : ''}<${At} at=${i.occurred_at} /></span> ${hostLink(i.link)}</p>
         ${i.payload !== undefined && html`<pre tabindex="0">${payload(i.payload)}</pre>`}</div>`)}
       ${contents?.next && html`<${Act} run=${() => box.expand(e.entry_id, contents.next)}>Show more<//>`}
     </details>

@@ -30,6 +30,18 @@ export const link = (href, children) => {
   return to ? html`<a href=${to} target="_blank" rel="noreferrer noopener" title=${to}>${children}</a>` : children
 }
 
+// What the server takes as a link of an item: printable ASCII, in which nothing can be understood in
+// two ways.
+const linkForm = /^https:\/\/[!#-;=?-[\]_a-z~]+$/
+
+// hostLink is a link of an item to its page on another site. It shows the host, in ASCII as the
+// browser connects to it, for the words beside it say nothing of where it leads. null of an address
+// that the server would not take.
+export function hostLink(href) {
+  const to = linkForm.test(href || '') && safeLink(href)
+  return to ? link(to, `${new URL(to).host} ↗`) : null
+}
+
 // The time that marked takes grows with the square of the length of a word.
 const maxWord = 2000
 
