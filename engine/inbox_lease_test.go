@@ -231,6 +231,30 @@ func TestALeaseOfToldEntries(t *testing.T) {
 				h.t.Errorf("untold %+v", l)
 			}
 		}},
+		{"another configuration holds from the next start", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			h.configure("a", inbox.Policy{Ack: inbox.AckExplicit})
+			id := h.send("a", "hello")
+			h.speak(h.next(h.model))
+			ended := time.Now()
+			with := func(lease time.Duration) {
+				h.down()
+				h.o.cfg.InboxDefaults = inbox.Defaults{All: inbox.Policy{ToldLeaseMs: ms(lease)}}
+				h.up()
+			}
+			time.Sleep(10 * time.Minute)
+			with(time.Hour)
+			h.idle(h.model)
+			if at := h.box("a").LeaseAt; at != ended.Add(time.Hour).UnixMilli() {
+				h.t.Errorf("it looks at leases at %d", at)
+			}
+			with(0)
+			none(h, 24*time.Hour)
+			with(48 * time.Hour)
+			h.idle(h.model)
+			with(time.Minute)
+			h.speak(h.toldAgain(time.Now(), 0, id))
+		}},
 		{"a closed thread has none", setup{}, func(h *harness) {
 			begin(h)
 			h.change("a", threads.VerbClose)

@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
@@ -134,5 +135,26 @@ func TestUpgradeFromSchema16WithActiveTurns(t *testing.T) {
 		}
 		h.next(h.agent).end(turns.Completed) // of the attempts
 		h.next(h.agent).end(turns.Completed)
+	})
+}
+
+// What had been posted at once before the upgrade wakes at once after it.
+func TestUpgradeFromSchema16KeepsWhatWakesAtOnce(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		h.configure("a", inbox.Policy{Wake: inbox.WakeNone, WakeWindowMs: ms(time.Hour)})
+		urgent := grouped("1", "pr:1")
+		urgent.Grouping.Flush = inbox.FlushImmediate
+		h.send("a", "hello")
+		h.ingest("a", urgent)
+		h.down()
+		h.toSchema16()
+		h.up()
+		out, err := persist.Refold(bg, h.view)
+		if err != nil || len(out.Differences) > 0 {
+			t.Errorf("refold: %+v, %v", out, err)
+		}
+		h.configure("a", inbox.Policy{Wake: inbox.WakeIdle})
+		h.wokenAfter(time.Now(), 0, 2)
 	})
 }

@@ -207,9 +207,9 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	case s.WakeMaxWait == 0:
 		maxWait = "an end waits for the others without a bound"
 	}
-	window := "that turn starts when nothing new has come for this time"
+	window := "the turn starts once nothing new has come for this time"
 	if s.WakeWindow == 0 {
-		window = "that turn starts at once"
+		window = "the turn starts at once"
 	}
 	lease := "so long after its turn the agent is told again what it has not acknowledged"
 	if s.ToldLease == 0 {
