@@ -265,7 +265,7 @@ var whatAgentsMay = []struct {
 	{"inbox/send", `{"thread_id":"%[1]s","text":"x"}`, []string{"parent", "child", "grandchild"}},
 	{"inbox/configure", `{"thread_id":"%[1]s"}`, nobody}, {"inbox/wake", `{"thread_id":"%[1]s"}`, nobody},
 	{"inbox/read", `{"thread_id":"%[1]s"}`, ownOnly}, {"inbox/expand", `{"thread_id":"%[1]s","entry_id":"ent_1"}`, ownOnly},
-	{"inbox/ack", `{"thread_id":"%[1]s","entry_ids":["ent_1"]}`, ownOnly}, {"inbox/flush", `{"thread_id":"%[1]s"}`, ownOnly},
+	{"inbox/items", `{"thread_id":"%[1]s"}`, ownOnly}, {"inbox/ack", `{"thread_id":"%[1]s","entry_ids":["ent_1"]}`, ownOnly}, {"inbox/flush", `{"thread_id":"%[1]s"}`, ownOnly},
 	{"inbox/subscribe", `{"thread_id":"%[1]s","source":"events","thread_ids":["child"]}`, ownOnly},
 	{"inbox/subscribe", `{"thread_id":"own","source":"events","thread_ids":["child","%[1]s"]}`, underOwn},
 	{"inbox/subscribe", `{"thread_id":"own","source":"events","thread_ids":["%[1]s"],"methods":["final","questions"]}`, underOwn},

@@ -101,7 +101,7 @@ var whatTokensMay = []struct {
 	{"inbox/send", `{"thread_id":"%[1]s","text":"x"}`, operate, ownOrDown},
 	{"inbox/configure", `{"thread_id":"%[1]s"}`, operate, ownOrDown}, {"inbox/wake", `{"thread_id":"%[1]s"}`, operate, ownOrDown},
 	{"inbox/read", `{"thread_id":"%[1]s"}`, read, ownOrDown}, {"inbox/expand", `{"thread_id":"%[1]s","entry_id":"ent_1"}`, read, ownOrDown},
-	{"inbox/ack", `{"thread_id":"%[1]s","entry_ids":["ent_1"]}`, respond, ownOrDown}, {"inbox/flush", `{"thread_id":"%[1]s"}`, operate, ownOrDown},
+	{"inbox/items", `{"thread_id":"%[1]s"}`, read, ownOrDown}, {"inbox/ack", `{"thread_id":"%[1]s","entry_ids":["ent_1"]}`, respond, ownOrDown}, {"inbox/flush", `{"thread_id":"%[1]s"}`, operate, ownOrDown},
 	{"inbox/subscribe", `{"thread_id":"%[1]s","source":"events","thread_ids":["child"]}`, operate, ownOrDown},
 	{"inbox/subscribe", `{"thread_id":"own","source":"events","thread_ids":["child","%[1]s"]}`, operate, ownOrDown},
 	{"inbox/subscribe", `{"thread_id":"own","source":"events"}`, operate, nobody},

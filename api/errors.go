@@ -30,6 +30,7 @@ const (
 	KindAgentNotFound        Kind = "agent_not_found"
 	KindEntryNotFound        Kind = "entry_not_found"
 	KindEntryExpired         Kind = "entry_expired"
+	KindDigestNotFound       Kind = "digest_not_found"
 	KindTimerNotFound        Kind = "timer_not_found"
 	KindSubscriptionNotFound Kind = "subscription_not_found"
 	KindCursorNotFound       Kind = "cursor_not_found"
@@ -81,10 +82,11 @@ var Kinds = []KindInfo{
 	{KindOverloaded, -32001, true, "A queue or an inbox is full, or the connections of the server or of a token are used up; try again after retry_after_ms."},
 	{KindThreadNotFound, -32002, false, "There is no such thread."},
 	{KindTurnNotFound, -32002, false, "There is no such turn."},
-	{KindItemNotFound, -32002, false, "There is no such item."},
+	{KindItemNotFound, -32002, false, "There is no such item, of a turn or in this inbox."},
 	{KindAgentNotFound, -32002, false, "There is no agent of this name."},
-	{KindEntryNotFound, -32002, false, "There is no such entry in this inbox, or, with the field digest_id, no such digest."},
-	{KindEntryExpired, -32002, false, "The entry has been removed, inbox_retention_days after it was acknowledged or its thread was closed."},
+	{KindEntryNotFound, -32002, false, "There is no such entry in this inbox, or, with the field digest_id, no such digest to flush."},
+	{KindEntryExpired, -32002, false, "The entry, or the item, has been removed, inbox_retention_days after it was acknowledged or its thread was closed."},
+	{KindDigestNotFound, -32002, false, "There is no such digest in this inbox, or it was removed with its items."},
 	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription, or none of this id in the inbox."},
 	{KindBridgeNotFound, -32002, false, "There is no such bridge."},

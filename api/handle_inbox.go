@@ -40,9 +40,15 @@ func isEntry(field string, id notify.ID) error {
 	if _, ok := id.Seq(inbox.EntryPrefix); ok {
 		return nil
 	}
-	e := Errorf(KindEntryNotFound, "%s: no such entry in this inbox", field)
-	e.Data.Field = field
-	return e
+	return &inbox.FieldError{Field: field, Err: inbox.ErrEntryNotFound}
+}
+
+// isItem refuses what is no id of an item, as isEntry does.
+func isItem(field string, id notify.ID) error {
+	if _, ok := id.Seq(inbox.RawPrefix); ok {
+		return nil
+	}
+	return &inbox.FieldError{Field: field, Err: inbox.ErrItemNotFound}
 }
 
 // isAfter refuses a position in a list that is no id of what it lists.
@@ -119,12 +125,14 @@ func (h *Handlers) InboxConfigure(ctx context.Context, p InboxConfigureParams) (
 	return change(h, ctx, p.Configure, p.Configure.Check, Inboxes.Configure)
 }
 
-// InboxReadParams are the params of inbox/read. Limit is 100 if absent.
+// InboxReadParams are the params of inbox/read. Limit is 100 if absent. With IncludeItemIDs each
+// entry has item_ids.
 type InboxReadParams struct {
 	ThreadID          string    `json:"thread_id"`
 	AfterEntryID      notify.ID `json:"after_entry_id,omitzero"`
 	IncludeAcked      bool      `json:"include_acked,omitzero"`
 	IncludeSuperseded bool      `json:"include_superseded,omitzero"`
+	IncludeItemIDs    bool      `json:"include_item_ids,omitzero"`
 	Limit             *int      `json:"limit,omitzero"`
 	Order             Order     `json:"order,omitzero"`
 	Extra
@@ -154,7 +162,7 @@ func (h *Handlers) InboxRead(ctx context.Context, p InboxReadParams) (InboxReadR
 	}
 	page, err := h.api.InboxReader.ReadInbox(ctx, inbox.Read{
 		ThreadID: p.ThreadID, AfterEntryID: p.AfterEntryID, IncludeAcked: p.IncludeAcked, IncludeSuperseded: p.IncludeSuperseded,
-		Limit: limit, Newest: p.Order == OrderDesc,
+		IncludeItemIDs: p.IncludeItemIDs, Limit: limit, Newest: p.Order == OrderDesc,
 	})
 	return InboxReadResult{
 		Entries: page.Entries, AsOfSeq: page.Latest, NextAfterEntryID: page.Next,
@@ -199,6 +207,43 @@ func (h *Handlers) InboxExpand(ctx context.Context, p InboxExpandParams) (InboxE
 	return InboxExpandResult{Items: page.Items, NextAfterRawID: page.Next, AsOfSeq: page.Latest}, err
 }
 
+// InboxItemsParams are the params of inbox/items. Unlike other lists it has the newest first;
+// with order asc, the oldest.
+type InboxItemsParams struct {
+	ThreadID string          `json:"thread_id"`
+	State    inbox.ItemState `json:"state,omitzero"`
+	Source   string          `json:"source,omitzero"`
+	DigestID notify.ID       `json:"digest_id,omitzero"`
+	Page
+	Extra
+}
+
+// InboxItemsResult answers inbox/items. Only a page without NextCursor is the last: one that has
+// looked at many items may have few, or none.
+type InboxItemsResult struct {
+	Items      []inbox.RawItem `json:"items"`
+	NextCursor string          `json:"next_cursor,omitzero"`
+	LatestSeq  int64           `json:"latest_seq"`
+}
+
+// InboxItems answers inbox/items.
+func (h *Handlers) InboxItems(ctx context.Context, p InboxItemsParams) (InboxItemsResult, error) {
+	limit, err := p.limit()
+	if err != nil {
+		return InboxItemsResult{}, err
+	}
+	if err := oneOf("state", p.State, inbox.ItemStates); err != nil {
+		return InboxItemsResult{}, err
+	}
+	if _, err := h.inboxOf(ctx, p.ThreadID); err != nil {
+		return InboxItemsResult{}, err
+	}
+	page, err := h.api.InboxReader.InboxItems(ctx, inbox.ItemQuery{
+		ThreadID: p.ThreadID, State: p.State, Source: p.Source, DigestID: p.DigestID, Cursor: p.Cursor, Limit: limit, Newest: p.Order != OrderAsc,
+	})
+	return InboxItemsResult{Items: page.Items, NextCursor: page.Next, LatestSeq: page.Latest}, err
+}
+
 // InboxAckParams are the params of inbox/ack.
 type InboxAckParams struct {
 	inbox.Ack
@@ -225,6 +270,11 @@ func (h *Handlers) checkAck(ctx context.Context, c *inbox.Ack) error {
 	}
 	for i, id := range c.EntryIDs {
 		if err := isEntry(fmt.Sprintf("entry_ids[%d]", i), id); err != nil {
+			return err
+		}
+	}
+	for i, id := range c.RawIDs {
+		if err := isItem(fmt.Sprintf("raw_ids[%d]", i), id); err != nil {
 			return err
 		}
 	}

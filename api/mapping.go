@@ -58,7 +58,10 @@ var sentinels = []struct {
 	{Err: items.ErrAlreadyResolved, kind: KindAlreadyResolved},
 	{Err: inbox.ErrEntryNotFound, kind: KindEntryNotFound},
 	{Err: inbox.ErrEntryExpired, kind: KindEntryExpired},
+	{Err: inbox.ErrItemNotFound, kind: KindItemNotFound},
+	{Err: inbox.ErrItemExpired, kind: KindEntryExpired},
 	{Err: inbox.ErrDigestNotFound, kind: KindEntryNotFound, field: "digest_id"},
+	{Err: inbox.ErrUnknownDigest, kind: KindDigestNotFound, field: "digest_id"},
 	{Err: inbox.ErrTimerNotFound, kind: KindTimerNotFound},
 	{Err: inbox.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
 	{Err: inbox.ErrConflict, kind: KindConflict},
@@ -147,6 +150,9 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		if errors.Is(err, s.Err) {
 			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))
 			e.Data.Field, e.Data.Reason, e.Data.Role = s.field, s.reason, s.role
+			if at, ok := errors.AsType[*inbox.FieldError](err); ok {
+				e.Data.Field, e.Message = at.Field, at.Error()
+			}
 			e.Data.Retryable = e.Data.Retryable || s.retryable
 			if s.kind == KindOverloaded || s.Err == turns.ErrDraining {
 				e.Data.RetryAfterMs = RetryAfterMs

@@ -43,13 +43,16 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "sleepers-memory", "sleepers-live", "sleepers-replay",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
-		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told", "children-settled", "jobs-found",
+		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy",
+		"children-wake", "children-wake-last", "children-wake-window", "children-taken", "children-told", "children-settled",
+		"children-taken-window", "children-told-window", "children-settled-window", "jobs-found",
 		"delivery-rate", "delivery-idle", "delivery-idle-cpu", "delivery-latency", "delivery-hang-start", "delivery-hang-latency", "growth-ready", "growth-append", "growth-replay",
 		"growth-read", "growth-backup", "growth-backup-writes",
 	}
 	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart",
 		"inbox-webhooks-p50", "inbox-webhooks-busy", "inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy",
-		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told", "children-settled", "jobs-found", "delivery-idle-cpu"}
+		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told", "children-settled",
+		"children-taken-window", "children-told-window", "children-settled-window", "jobs-found", "delivery-idle-cpu"}
 	// A delivery may arrive before the event on the stream from which its time counts.
 	signed := []string{"delivery-latency", "delivery-hang-latency"}
 	var got []string

@@ -15,7 +15,11 @@ import (
 // measureChildren: what it takes until an agent is told of work that it has left in
 // the background, alone and for many agents at once.
 func measureChildren(ctx context.Context, r *run) (rows []Row, err error) {
-	for _, part := range []func(context.Context, *run) ([]Row, error){measureWake, measureManyWakes, measureSettled, measureJobs} {
+	parts := []func(context.Context, *run) ([]Row, error){measureWake}
+	for _, w := range windows {
+		parts = append(parts, w.measureMany, w.measureSettled)
+	}
+	for _, part := range append(parts, measureJobs) {
 		more, err := part(ctx, r)
 		if rows = append(rows, more...); err != nil {
 			return rows, err
@@ -24,10 +28,28 @@ func measureChildren(ctx context.Context, r *run) (rows []Row, err error) {
 	return rows, nil
 }
 
+// window is how long new entries wait for more before they wake an owner.
+type window struct {
+	suffix string // of the names of rows
+	words  string // of their texts
+	policy map[string]any
+}
+
+var (
+	noWindow      = window{"", "", map[string]any{"wake": "idle", "wake_window_ms": 0}}
+	defaultWindow = window{"-window", ", with the default window", map[string]any{"wake": "idle"}}
+	windows       = []window{noWindow, defaultWindow}
+)
+
+// usualWindow is the default of wake_window_ms, in milliseconds.
+const usualWindow = 1000
+
 // measureWake: from the arrival of a child turn's end to that of the start of the turn
 // that tells its owner, both on one stream. Between the two are a commit of the owner's
 // inbox and the commit of the wake. The baseline is a commit of the same server: from
-// the writing of a request that makes one event to the arrival of that event.
+// the writing of a request that makes one event to the arrival of that event. With the
+// default window the last child of a turn wakes its owner as soon; one of no turn is waited
+// for as long as the window.
 func measureWake(ctx context.Context, r *run) ([]Row, error) {
 	s, err := r.serve(ctx, r.newDir("wake"))
 	if err != nil {
@@ -37,41 +59,56 @@ func measureWake(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	n := 0
+	times := func(ctx context.Context, count int, w window, ofTurn bool) (float64, error) {
+		times := make([]float64, 0, count)
+		for range count {
+			n++
+			ms, err := s.wakeTime(ctx, n, w, ofTurn)
+			if err != nil {
+				return 0, err
+			}
+			times = append(times, ms)
+		}
+		return median(times), nil
+	}
 	pairs, err := r.interleave(ctx,
 		func(ctx context.Context, _ int) ([]float64, error) {
-			times := make([]float64, 0, r.sizes.paced/2)
-			for range cap(times) {
-				n++
-				ms, err := s.wakeTime(ctx, n)
-				if err != nil {
-					return nil, err
-				}
-				times = append(times, ms)
+			alone, err := times(ctx, r.sizes.paced/2, noWindow, false)
+			if err != nil {
+				return nil, err
 			}
-			return []float64{median(times)}, nil
+			last, err := times(ctx, r.sizes.paced/2, defaultWindow, true)
+			return []float64{alone, last}, err
 		},
 		func(ctx context.Context, _ int) ([]float64, error) {
 			if err := s.rests(ctx); err != nil { // what the last wake still writes
 				return nil, err
 			}
 			times, err := r.requested(ctx, s)
-			return []float64{median(times)}, err
+			return []float64{median(times), median(times)}, err
 		})
 	if err != nil {
 		return nil, err
 	}
+	waited, err := times(ctx, 5, defaultWindow, false)
+	if err != nil {
+		return nil, err
+	}
+	const commit = "baseline: one commit of the same server, from a request to the arrival of its event, p50"
 	return []Row{
-		newRow("children-wake", "end of a child turn to the start of its owner's wake, p50", "ms", pairs[0]).atMost(3).
-			note("baseline: one commit of the same server, from a request to the arrival of its event, p50"),
+		newRow("children-wake", "end of a child turn to the start of its owner's wake, without a window, p50", "ms", pairs[0]).atMost(3).note(commit),
+		newRow("children-wake-last", "… of the last child turn of a turn"+defaultWindow.words+", p50", "ms", pairs[1]).atMost(3).note(commit),
+		newRow("children-wake-window", "… of a child turn of no turn"+defaultWindow.words+", p50 of 5", "ms", []Pair{{waited, usualWindow}}).atMost(1.1).
+			note("once; baseline: the window"),
 	}, s.stop()
 }
 
 // startOwner starts a thread that new entries wake, and its child threads.
-func (s *server) startOwner(ctx context.Context, owner string, children int) error {
+func (s *server) startOwner(ctx context.Context, owner string, children int, w window) error {
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": owner}, nil); err != nil {
 		return err
 	}
-	if err := s.client.Call(ctx, "inbox/configure", map[string]any{"thread_id": owner, "policy": map[string]any{"wake": "idle"}}, nil); err != nil {
+	if err := s.client.Call(ctx, "inbox/configure", map[string]any{"thread_id": owner, "policy": w.policy}, nil); err != nil {
 		return err
 	}
 	for i := range children {
@@ -98,11 +135,22 @@ func plainTurn(thread string) map[string]any {
 }
 
 // wakeTime lets a child turn of an idle owner end, and returns the milliseconds until
-// its owner is woken.
-func (s *server) wakeTime(ctx context.Context, n int) (float64, error) {
+// its owner is woken. ofTurn says that the child works for a turn of the owner, which has ended.
+func (s *server) wakeTime(ctx context.Context, n int, w window, ofTurn bool) (float64, error) {
 	owner := fmt.Sprintf("owner_%d", n)
-	if err := s.startOwner(ctx, owner, 1); err != nil {
+	if err := s.startOwner(ctx, owner, 1, w); err != nil {
 		return 0, err
+	}
+	child := childTurn(owner, 0)
+	if ofTurn {
+		turnID, err := s.ownersTurn(ctx, owner)
+		if err != nil {
+			return 0, err
+		}
+		child["parent"] = map[string]any{"thread_id": owner, "turn_id": turnID}
+		if err := s.rests(ctx); err != nil {
+			return 0, err
+		}
 	}
 	st, err := s.status(ctx)
 	if err != nil {
@@ -128,7 +176,7 @@ func (s *server) wakeTime(ctx context.Context, n int) (float64, error) {
 		at := time.Now()
 		if !started { // the stream's first line: it is there
 			started = true
-			if err := s.client.Call(ctx, "turn/start", childTurn(owner, 0), nil); err != nil {
+			if err := s.client.Call(ctx, "turn/start", child, nil); err != nil {
 				return 0, err
 			}
 			continue
@@ -152,13 +200,22 @@ func (s *server) wakeTime(ctx context.Context, n int) (float64, error) {
 	return 0, errors.Join(fmt.Errorf("%s was not woken", owner), lines.Err())
 }
 
-// measureManyWakes: many owners, whose child turns have all ended while the owners were
+// ownersTurn starts a turn of an owner, which ends at once.
+func (s *server) ownersTurn(ctx context.Context, owner string) (string, error) {
+	var turn struct {
+		TurnID string `json:"turn_id"`
+	}
+	err := s.client.Call(ctx, "turn/start", plainTurn(owner), &turn)
+	return turn.TurnID, err
+}
+
+// measureMany: many owners, whose child turns have all ended while the owners were
 // paused, are told at once. Each must be woken once and be told all. The baselines are
 // as many plain turns in the same threads.
-func measureManyWakes(ctx context.Context, r *run) ([]Row, error) {
+func (w window) measureMany(ctx context.Context, r *run) ([]Row, error) {
 	const each = 10
 	owners := r.sizes.owners
-	s, err := r.serve(ctx, r.newDir("wakes"))
+	s, err := r.serve(ctx, r.newDir("wakes"+w.suffix))
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +228,7 @@ func measureManyWakes(ctx context.Context, r *run) ([]Row, error) {
 			*list = append(*list, line)
 		}
 		add(&starts, "thread/start", map[string]any{"thread_id": owner})
-		add(&policies, "inbox/configure", map[string]any{"thread_id": owner, "policy": map[string]any{"wake": "idle"}})
+		add(&policies, "inbox/configure", map[string]any{"thread_id": owner, "policy": w.policy})
 		add(&pauses, "thread/pause", map[string]any{"thread_id": owner})
 		add(&resumes, "thread/resume", map[string]any{"thread_id": owner})
 		add(&plainOwners, "turn/start", plainTurn(owner))
@@ -197,7 +254,7 @@ func measureManyWakes(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	taken := time.Since(began)
-	profiled := r.profile(ctx, s, "children-told")
+	profiled := r.profile(ctx, s, "children-told"+w.suffix)
 	began = time.Now()
 	if _, err := s.sendAll(ctx, resumes); err != nil {
 		return nil, err
@@ -225,9 +282,9 @@ func measureManyWakes(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	return []Row{
-		newRow("children-taken", fmt.Sprintf("%d child turns of %d owners, from their start until each inbox has its ends", owners*each, owners), "s",
+		newRow("children-taken"+w.suffix, fmt.Sprintf("%d child turns of %d owners, from their start until each inbox has its ends%s", owners*each, owners, w.words), "s",
 			[]Pair{{taken.Seconds(), turnsOf.Seconds()}}).shown().note("once; baseline: as many plain turns in the same threads"),
-		newRow("children-told", fmt.Sprintf("%d owners are woken, once each, and told %d ends each", owners, each), "s",
+		newRow("children-told"+w.suffix, fmt.Sprintf("%d owners are woken, once each, and told %d ends each%s", owners, each, w.words), "s",
 			[]Pair{{told.Seconds(), turnsOfOwners.Seconds()}}).shown().note("once; baseline: a plain turn of each owner"),
 	}, s.stop()
 }

@@ -11,10 +11,10 @@ import (
 // measureSettled: the background children of many idle owners end in any order. Each owner must
 // be woken once, when the last of its own has ended. The baseline is as many plain turns in the
 // same threads, and one in each owner.
-func measureSettled(ctx context.Context, r *run) ([]Row, error) {
+func (w window) measureSettled(ctx context.Context, r *run) ([]Row, error) {
 	const each = 10
 	owners := r.sizes.owners
-	s, err := r.serve(ctx, r.newDir("settled"))
+	s, err := r.serve(ctx, r.newDir("settled"+w.suffix))
 	if err != nil {
 		return nil, err
 	}
@@ -28,18 +28,16 @@ func measureSettled(ctx context.Context, r *run) ([]Row, error) {
 	}
 	for i := range owners {
 		owner := fmt.Sprintf("owner_%d", i)
-		if err := s.startOwner(ctx, owner, each); err != nil {
+		if err := s.startOwner(ctx, owner, each, w); err != nil {
 			return nil, err
 		}
-		var turn struct {
-			TurnID string `json:"turn_id"`
-		}
-		if err := s.client.Call(ctx, "turn/start", plainTurn(owner), &turn); err != nil {
+		turnID, err := s.ownersTurn(ctx, owner)
+		if err != nil {
 			return nil, err
 		}
 		for j := range each {
 			params := childTurn(owner, j)
-			params["parent"] = map[string]any{"thread_id": owner, "turn_id": turn.TurnID}
+			params["parent"] = map[string]any{"thread_id": owner, "turn_id": turnID}
 			add(&children, params)
 			add(&plain, plainTurn(childOf(owner, j)))
 		}
@@ -80,7 +78,7 @@ func measureSettled(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	return []Row{
-		newRow("children-settled", fmt.Sprintf("%d queued child turns of %d idle owners end, and each owner is woken once, by all %d", owners*each, owners, each), "s",
+		newRow("children-settled"+w.suffix, fmt.Sprintf("%d queued child turns of %d idle owners end, and each owner is woken once, by all %d%s", owners*each, owners, each, w.words), "s",
 			[]Pair{{took.Seconds(), turns.Seconds()}}).shown().note("once; baseline: as many plain turns, and one of each owner"),
 	}, s.stop()
 }

@@ -15,7 +15,7 @@ func measureJobs(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	const owner = "workflow"
-	if err := s.startOwner(ctx, owner, 0); err != nil {
+	if err := s.startOwner(ctx, owner, 0, noWindow); err != nil {
 		return nil, err
 	}
 	program := plainTurn(owner)

@@ -16,7 +16,7 @@ var kinds = map[string]int{
 	"outcome_unknown":  -32000,
 	"overloaded":       -32001,
 	"thread_not_found": -32002, "turn_not_found": -32002, "item_not_found": -32002, "agent_not_found": -32002,
-	"entry_not_found": -32002, "entry_expired": -32002, "timer_not_found": -32002, "subscription_not_found": -32002, "cursor_not_found": -32002,
+	"entry_not_found": -32002, "entry_expired": -32002, "digest_not_found": -32002, "timer_not_found": -32002, "subscription_not_found": -32002, "cursor_not_found": -32002,
 	"bridge_not_found": -32002, "delivery_not_found": -32002, "token_not_found": -32002,
 	"idempotency_conflict": -32003, "conflict": -32003,
 	"thread_closed": -32004, "thread_paused": -32004, "thread_busy": -32004, "turn_not_active": -32004, "already_resolved": -32004,

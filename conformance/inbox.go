@@ -154,13 +154,17 @@ func inboxChecks() []check {
 			c := p.http()
 			started := p.thread(c, obj{"agent": "echo"})
 			thread := started.str("thread_id")
-			var posted []string
+			var posted, raws []string
 			for i := range 12 {
 				name := itoa(int64(i))
 				r := p.ingest(c, thread, grouped("g"+name, "immediate"), single("s"+name), grouped("w"+name, "normal"))
+				raws = append(raws, r[0].str("raw_id"), r[1].str("raw_id"))
 				posted = append(posted, r[0].str("entry_id"), r[1].str("entry_id"))
 				if i%3 == 2 {
 					p.call(c, "inbox/ack", obj{"thread_id": thread, "entry_ids": []any{posted[len(posted)-4], posted[len(posted)-1]}})
+				}
+				if i%4 == 3 {
+					p.call(c, "inbox/ack", obj{"thread_id": thread, "raw_ids": []any{raws[len(raws)-2], raws[len(raws)-5]}})
 				}
 			}
 			ids, _ := p.visible(c, thread)
@@ -171,8 +175,8 @@ func inboxChecks() []check {
 }
 
 // foldInbox lists the visible entries of a thread in their order, from its events
-// after a seq. An ack acknowledges the items of its entries: it is complete for
-// an entry whose items were all acknowledged.
+// after a seq. An ack acknowledges the items of its entries, and those that it names: it is
+// complete for an entry whose items were all acknowledged.
 func (p *probe) foldInbox(c caller, thread string, after any) (visible []string) {
 	items := map[string][]string{} // of each entry
 	digest := map[string]string{}  // the newest entry of each digest
@@ -199,6 +203,12 @@ func (p *probe) foldInbox(c caller, thread string, after any) (visible []string)
 			digest[of], order = id, append(order, id)
 		case "inbox/acked":
 			count := 0
+			for _, id := range args.list("raw_ids") { // items that were named
+				if name, _ := id.(string); !acked[name] {
+					acked[name] = true
+					count++
+				}
+			}
 			for _, id := range args.list("entry_ids") {
 				name, _ := id.(string)
 				for _, raw := range items[name] {

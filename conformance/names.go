@@ -24,7 +24,7 @@ var methods = []string{
 	"turn/claim", "turn/renew", "turn/complete", "turn/fail", "step/start", "step/end",
 	"item/list", "item/read", "item/respond", "event/list",
 	"item/create", "item/append", "item/update", "item/delete", "item/batch",
-	"inbox/ingest", "inbox/send", "inbox/configure", "inbox/read", "inbox/expand", "inbox/ack", "inbox/flush", "inbox/wake",
+	"inbox/ingest", "inbox/send", "inbox/configure", "inbox/read", "inbox/expand", "inbox/items", "inbox/ack", "inbox/flush", "inbox/wake",
 	"inbox/subscribe", "inbox/unsubscribe", "timer/create", "timer/list", "timer/delete",
 	"cursor/advance", "cursor/error", "cursor/reset", "cursor/delete", "cursor/read", "cursor/list",
 	"bridge/create", "bridge/list", "bridge/read", "bridge/update", "bridge/pause", "bridge/resume", "bridge/test", "bridge/rotate_secret", "bridge/delete",

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
@@ -179,6 +180,10 @@ func (s *inboxes) compare(t testing.TB, view *sqlite.View) {
 					s.schedule(box)
 					stored := row.(*inbox.Inbox)
 					stored.Lagged, stored.LaggedThrough = nil, nil // what did not fit is in no event
+					box.LeaseAt = stored.LeaseAt                   // the log does not have the policy in force
+					if err := checkLease(t, r, stored); err != nil {
+						return err
+					}
 				}
 				if have, log := values(t, row), values(t, want); have != log {
 					t.Errorf("a row of %s is\n\t%s\nthe log makes\n\t%s", x.table.Name, have, log)
@@ -199,6 +204,25 @@ func (s *inboxes) compare(t testing.TB, view *sqlite.View) {
 		t.Fatalf("read the rows of inboxes: %v", err)
 	}
 	s.counts(t)
+}
+
+// checkLease checks that an inbox looks at the leases of its told entries when the first is over, or
+// before.
+func checkLease(t testing.TB, r ledger.Reader, box *inbox.Inbox) error {
+	t.Helper()
+	v, err := r.Get(threads.BriefByID, box.ThreadID)
+	if err != nil || v == nil || box.Policy.ToldLeaseMs == nil || *box.Policy.ToldLeaseMs == 0 {
+		return err
+	}
+	th, err := threads.ReadBrief(v)
+	if err != nil || !th.Open() {
+		return err
+	}
+	at, err := inbox.LeaseNext(r, box, time.Duration(*box.Policy.ToldLeaseMs)*time.Millisecond, time.Now())
+	if at != 0 && (box.LeaseAt == 0 || box.LeaseAt > at) {
+		t.Errorf("the inbox of %s looks at leases at %d, the first is over at %d", box.ThreadID, box.LeaseAt, at)
+	}
+	return err
 }
 
 func values(t testing.TB, row ledger.Row) string {

@@ -101,7 +101,7 @@ func TestEndsWaitForTheirSiblings(t *testing.T) {
 			h.configure("a", inbox.Policy{WakeMaxWaitMs: ms(5 * time.Second)})
 			h.done(work[0], "one")
 			h.took("a", 1)
-			time.Sleep(4 * time.Second)
+			time.Sleep(3 * time.Second)
 			h.idle(h.model)
 			time.Sleep(2 * time.Second)
 			h.wokenOnce("one")

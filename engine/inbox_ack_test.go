@@ -168,3 +168,37 @@ func TestKeyOfSomethingElseAcknowledgesNothing(t *testing.T) {
 		}
 	})
 }
+
+// An item of a snapshot that an agent was told is acknowledged while its turn runs. The rest of
+// the snapshot is no news, and the end of the turn acknowledges it; a restart knows all of it.
+func TestAnItemAcknowledgedDuringATurnLeavesTheRestToTheTurn(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		most := int64(4)
+		h.configure("a", inbox.Policy{MaxItems: &most})
+		r := h.ingest("a", many(4, func(i int) inbox.Item { return grouped(fmt.Sprint(i), "pr:1") })...)
+		c := h.next(h.model)
+		k := key("k", "inbox/ack", "raw_ids")
+		ask := inbox.Ack{ThreadID: "a", RawIDs: []notify.ID{r.Results[3].RawID, r.Results[1].RawID}, Key: k}
+		got, err := h.inboxes().Ack(bg, ask)
+		if err != nil || got.AckedItems != 2 || got.AckedEntries != 0 || len(got.RemainderEntryIDs) != 1 {
+			t.Fatalf("acknowledged %+v, %v", got, err)
+		}
+		if again, err := h.inboxes().Ack(bg, ask); err != nil || fmt.Sprint(again) != fmt.Sprint(got) {
+			t.Errorf("again %+v, %v", again, err)
+		}
+		if box := h.box("a"); box.NewEntries != 0 || box.UnackedEntries != 1 || box.UnackedItems != 2 {
+			t.Errorf("the inbox is %+v", box)
+		}
+		h.sound()
+		h.speak(c)
+		h.idle(h.model)
+		acked := bodies[inbox.Acked](h, notify.InboxAcked, "a")
+		if len(acked) != 2 || acked[1].By != inbox.ByTurn || acked[1].RawCount != 2 || len(h.entries("a")) != 0 || h.wakes("a") != 1 {
+			t.Errorf("acked %+v, entries %s, %d wakes", acked, ids(h.entries("a")), h.wakes("a"))
+		}
+		h.sound()
+		h.restart()
+		h.sound()
+	})
+}

@@ -15,11 +15,12 @@ func newInboxes(e *Engine) *Inboxes {
 	return x
 }
 
-// start runs the alarm and retention until ctx is done.
+// start runs the alarm, the look at leases and retention until ctx is done.
 func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() { x.alarm.run(ctx) })
 	wg.Go(func() { x.expire(ctx) })
+	wg.Go(func() { x.lookAtLeases(ctx) })
 	return &wg
 }
 
@@ -27,7 +28,8 @@ func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 // goroutine.
 type inboxKeeper struct {
 	a      *actor
-	wakeAt time.Time // when a bound on wakes ends, while entries are new; zero = not needed
+	wakeAt time.Time // when to judge again whether new entries wake the thread; zero = not needed
+	inLine bool      // they do, and the thread waits for a slot
 }
 
 // followInbox follows a commit that changed the inbox of the thread, or what keeps

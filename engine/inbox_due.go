@@ -11,7 +11,7 @@ import (
 )
 
 // alarm wakes actors whose inbox has something to do by itself: a digest to
-// flush, a timer to fire. It has one timer for all inboxes. What is due is in the
+// flush, a timer to fire, told entries that are new again because nobody has acknowledged them. It has one timer for all inboxes. What is due is in the
 // rows of inboxes, so it needs no memory, and a restart misses nothing.
 type alarm struct {
 	x      *Inboxes
@@ -139,12 +139,12 @@ func (al *alarm) ring(ctx context.Context, now time.Time) (next time.Time, err e
 func (k *inboxKeeper) inboxDue(done chan<- bool) {
 	ok := false // also after a panic
 	defer func() { done <- ok }()
-	ok = k.flushAndFire()
+	ok = k.doDue(false)
 }
 
-// flushAndFire flushes the digests and fires the timers whose time has come. It
-// reports whether it could.
-func (k *inboxKeeper) flushAndFire() bool {
+// doDue flushes the digests, fires the timers and ends the leases whose time has come. It reports
+// whether it could. leases says to look at the leases even if their time has not come.
+func (k *inboxKeeper) doDue(leases bool) bool {
 	if err := k.a.load(); err != nil || k.a.mayDecide() != nil {
 		return false
 	}
@@ -158,6 +158,9 @@ func (k *inboxKeeper) flushAndFire() bool {
 			return err
 		}
 		if err := b.FireDue(); err != nil {
+			return err
+		}
+		if err := b.EndLeases(leases); err != nil {
 			return err
 		}
 		b.Reschedule()

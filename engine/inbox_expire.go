@@ -90,14 +90,22 @@ func (k *inboxKeeper) expireInbox(before time.Time) error {
 // removeAtOnce is how many rows one unit removes.
 const removeAtOnce = 1000
 
-// forget removes the rows of expired items that are no longer needed to recognise duplicates.
-// There is no event for it, because no read shows these rows.
+// forget removes the rows of expired items that are no longer needed to recognise duplicates, nor
+// to know which item of a digest is the newest about something. There is no event for it, because
+// no read shows these rows.
 func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	expired := ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}
-	return k.removeRows(expired, func(v ledger.Values) bool {
+	return k.removeRows(expired, func(rd ledger.Reader, v ledger.Values) (bool, error) {
 		raw := inbox.ReadRaw(v)
-		return raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since)
+		if !raw.Expired || raw.Source == inbox.SourceTurns || !raw.ReceivedAt.Before(since) {
+			return false, nil
+		}
+		if raw.About == "" {
+			return true, nil
+		}
+		digest, err := rd.Get(inbox.DigestBySeq, raw.Digest)
+		return digest == nil, err
 	})
 }
 
@@ -122,7 +130,7 @@ func (k *inboxKeeper) removeInbox() error {
 	// Items come last: a later look finds unfinished removals by them.
 	for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
 		of := ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}
-		if err := k.removeRows(of, func(ledger.Values) bool { return true }); err != nil {
+		if err := k.removeRows(of, func(ledger.Reader, ledger.Values) (bool, error) { return true, nil }); err != nil {
 			return err
 		}
 	}
@@ -130,18 +138,19 @@ func (k *inboxKeeper) removeInbox() error {
 }
 
 // removeRows removes the rows of a range for which goes is true, in pieces.
-func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Values) bool) error {
+func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Reader, ledger.Values) (bool, error)) error {
 	for {
 		var gone []ledger.Row
 		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
 			return rd.Scan(r, func(v ledger.Values) error {
-				if goes(v) {
+				remove, err := goes(rd, v)
+				if remove && err == nil {
 					gone = append(gone, &ledger.Removal{Of: r.Index.Table, Key: []any{v.Int(0)}})
 				}
 				if len(gone) == removeAtOnce {
 					return ledger.ErrEnough
 				}
-				return nil
+				return err
 			})
 		}); err != nil || len(gone) == 0 {
 			return err

@@ -288,3 +288,46 @@ func (h *harness) inboxRows(thread string) (n int) {
 	}
 	return n
 }
+
+// An item that has expired still says that an older one about the same counts no more, as long as
+// its digest is there: it is not forgotten before.
+func TestTheNewestItemAboutSomethingIsRememberedWithItsDigest(t *testing.T) {
+	bubble(t, retention(), func(h *harness) {
+		h.watchdog.Reset(60 * 24 * time.Hour)
+		h.thread("a", "")
+		r := h.ingest("a", many(5, func(i int) inbox.Item {
+			it := grouped(fmt.Sprint(i), "pr:1")
+			it.About, it.Outcome = []string{"x", "x", "y", "", ""}[i], "success"
+			return it
+		})...)
+		if _, err := h.inboxes().Flush(bg, inbox.FlushNow{ThreadID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		ack := func(i int) {
+			t.Helper()
+			if out, err := h.inboxes().Ack(bg, inbox.Ack{ThreadID: "a", RawIDs: []notify.ID{r.Results[i].RawID}}); err != nil || out.AckedItems != 1 {
+				t.Fatalf("%+v, %v", out, err)
+			}
+		}
+		ack(1)
+		ack(3)
+		for range 3 { // each time something expires, after which what is known no more is looked for
+			time.Sleep(40 * time.Hour)
+			h.ackEntries("a", h.ingest("a", item(fmt.Sprint("later ", h.store.Tail().Head()))).Results[0].EntryID)
+		}
+		time.Sleep(24*time.Hour + look)
+		if again := h.ingest("a", grouped("1", "pr:1"), grouped("3", "pr:1")); !again.Results[0].Duplicate || again.Results[1].Duplicate {
+			t.Errorf("again: %+v", again)
+		}
+		ack(4) // what is left is counted again
+		h.sound()
+		ack(0)
+		ack(2)
+		h.sound()
+		for range 3 {
+			time.Sleep(40 * time.Hour)
+			h.ackEntries("a", h.ingest("a", item(fmt.Sprint("later ", h.store.Tail().Head()))).Results[0].EntryID)
+		}
+		h.sound()
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,7 +149,7 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 		return nil, nil
 	}
 	it := &inbox.Item{
-		Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp,
+		Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp, SubscriptionIDs: []string{s.SubscriptionID},
 		Event: &inbox.Event{
 			SubscriptionID: s.SubscriptionID, Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, About: about,
 		},
@@ -345,10 +346,14 @@ func (x *Inboxes) Subscribed(ctx context.Context, source string) ([]inbox.Subscr
 	return x.e.rules.inboxes.SubscriptionsOf(ctx, source)
 }
 
-// Deliver stores items of a configured source once, and counts them for each of
-// these subscriptions of the thread. An error is for the caller to Note. Errors:
+// Deliver stores items of a configured source once, as let in by these subscriptions of the
+// thread, and counts them for each of them. An error is for the caller to Note. Errors:
 // as Ingest.
 func (x *Inboxes) Deliver(ctx context.Context, threadID string, subscriptionIDs []string, list []inbox.Item) ([]inbox.Ingested, error) {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].SubscriptionIDs = subscriptionIDs
+	}
 	out, err := x.arrive(ctx, threadID, &arrival{items: list})
 	if err != nil {
 		return nil, err

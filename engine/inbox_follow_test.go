@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -358,7 +359,7 @@ func TestTurnThatAcknowledgesAFullInboxSaysWhatDidNotFit(t *testing.T) {
 		}
 		h.speak(c)
 		c = h.next(h.model)
-		if len(toldIn(c)) != 2 || !strings.Contains(c.said(), "3 items of events not stored, because the inbox was full (source_lagged)") {
+		if len(toldIn(c)) != 1 || !strings.Contains(c.said(), "3 items of events not stored, because the inbox was full (source_lagged)") {
 			t.Errorf("told %s", c.said())
 		}
 		h.speak(c)
@@ -533,5 +534,42 @@ func TestDeliveryCountsForEverySubscriptionThatWantsIt(t *testing.T) {
 		if l := h.entries("a"); len(l) != 1 {
 			t.Errorf("entries %s", ids(l))
 		}
+	})
+}
+
+// The subscriptions that have let an item in are those of its first arrival: the item of another
+// one is a duplicate. What no subscription has brought has none.
+func TestItemsSayWhichSubscriptionsHaveLetThemIn(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "first", Source: inbox.SourceEvents, ThreadIDs: []string{"b"}})
+		for _, ids := range [][]string{{"x", "y"}, {"z"}} {
+			if _, err := h.inboxes().Deliver(bg, "a", ids, []inbox.Item{item("1")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.send("a", "hello")
+		h.ingest("a", grouped("2", "pr:1"))
+		h.timer("a", inbox.CreateTimer{At: notify.TimeOf(time.Now().Add(time.Minute))})
+		h.ended(h.start("b").TurnID)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		page, err := h.view.InboxItems(bg, inbox.ItemQuery{ThreadID: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for _, it := range page.Items {
+			if it.Source == "ci" {
+				it.Source += " " + it.NativeID
+			}
+			got[it.Source] = it.SubscriptionIDs
+		}
+		want := map[string][]string{"ci 1": {"x", "y"}, "message": nil, "ci 2": nil, "timer": nil, "events": {"first"}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("let in by %v, want %v", got, want)
+		}
+		h.sound()
 	})
 }

@@ -68,7 +68,20 @@ func (h *harness) inboxMove(r *rand.Rand, n int) {
 			return it
 		})
 		_, _ = x.Ingest(bg, inbox.Ingest{ThreadID: th, Items: list})
-	case 6, 7:
+	case 6:
+		if all := h.allEntries(th); len(all) > 0 {
+			shown, err := h.view.ExpandEntry(bg, inbox.Expand{ThreadID: th, EntryID: all[r.IntN(len(all))].EntryID})
+			c := inbox.Ack{ThreadID: th}
+			for i := range shown.Items {
+				if r.IntN(2) == 0 {
+					c.RawIDs = append(c.RawIDs, shown.Items[i].RawID)
+				}
+			}
+			if err == nil && len(c.RawIDs) > 0 {
+				_, _ = x.Ack(bg, c)
+			}
+		}
+	case 7:
 		if all := h.allEntries(th); len(all) > 0 {
 			_, _ = x.Ack(bg, inbox.Ack{ThreadID: th, EntryIDs: []notify.ID{all[r.IntN(len(all))].EntryID}})
 		}

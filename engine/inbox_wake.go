@@ -28,12 +28,15 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 	return v
 }
 
-// judgeEnds judges from rows whether they do now: ends of child turns may wait for each other.
-// The time at which they wait no longer is kept in wakeAt.
-func (k *inboxKeeper) judgeEnds() (v inbox.WakeVerdict, err error) {
+// judgeEntries judges from rows whether they do now: they may wait for more. The time at which they
+// wait no longer is kept in wakeAt.
+func (k *inboxKeeper) judgeEntries() (v inbox.WakeVerdict, err error) {
 	box, settings, awaits := k.a.state.inbox, k.a.e.rules.settingsOf(k.a.state), k.a.e.rules.awaits
+	if k.inLine { // the window is over: what comes while the thread waits for a slot is told with the rest
+		settings.WakeWindow = 0
+	}
 	err = k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
-		v, err = inbox.EndsWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
+		v, err = inbox.EntriesWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
 		return err
 	})
 	k.wakeAt = v.At
@@ -47,7 +50,7 @@ func (k *inboxKeeper) startWake() {
 	v := k.judgeWake()
 	if v.OK {
 		var err error
-		if v, err = k.judgeEnds(); err != nil {
+		if v, err = k.judgeEntries(); err != nil {
 			k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
 		}
 	}
@@ -61,11 +64,13 @@ func (k *inboxKeeper) startWake() {
 		return
 	}
 	if !v.OK {
+		k.inLine = false
 		k.a.e.gate.decline(k.a.id)
 		return
 	}
 	for {
-		if ok, _ := k.a.slot.reserve(); !ok {
+		ok, _ := k.a.slot.reserve()
+		if k.inLine = !ok; !ok {
 			return
 		}
 		d := k.a.decide()

@@ -222,7 +222,7 @@ func TestAllIsJudgedAgainWhenASlotIsFree(t *testing.T) {
 				h.start("b")
 				c := h.next(h.agent)
 				id := h.send("a", "hello")
-				synctest.Wait()
+				h.idle(h.model)
 				if g := h.engine.Gate(); g.Waiting != 1 {
 					t.Errorf("gate %+v", g)
 				}

@@ -91,7 +91,7 @@ func (x *Inboxes) PolicySet(agent string, set inbox.Policy) inbox.PolicySet {
 // Ack acknowledges exactly what entries show, in several units if they are many: others write
 // between them. A crash or an error between two units leaves what the first has acknowledged.
 // The same command again does the rest, and its answer counts only that. Errors:
-// inbox.ErrEntryNotFound, inbox.ErrEntryExpired.
+// inbox.ErrEntryNotFound, inbox.ErrEntryExpired, inbox.ErrItemNotFound, inbox.ErrItemExpired.
 func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
 	sum := inbox.AckResult{RemainderEntryIDs: []notify.ID{}}
 	for {

@@ -67,6 +67,67 @@ func (r noSiblings) Scan(rg ledger.Range, f func(ledger.Values) error) error {
 	return r.Reader.Scan(rg, f)
 }
 
+// Entries that the engine reads as these change them.
+type changedEntries struct {
+	engine.Rows
+	change func(e *inbox.Entry)
+}
+
+func (r changedEntries) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.Rows.ReadToDecide(ctx, func(l ledger.Reader) error { return f(changedReader{l, r.change}) })
+}
+
+type changedReader struct {
+	ledger.Reader
+	change func(e *inbox.Entry)
+}
+
+func (r changedReader) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	return r.Reader.Scan(rg, func(v ledger.Values) error {
+		if rg.Index == inbox.EntryNew {
+			e := inbox.ReadEntry(slices.Clone(v))
+			r.change(e)
+			var err error
+			if v, err = e.Values(0); err != nil {
+				return err
+			}
+		}
+		return f(v)
+	})
+}
+
+// changes is a build that reads entries like that.
+func changes(change func(e *inbox.Entry)) *variant {
+	return &variant{rows: func(r engine.Rows) engine.Rows { return changedEntries{r, change} }}
+}
+
+// noWindow is a build in which nothing that is new waits for more.
+func noWindow() *variant { return changes(func(e *inbox.Entry) { e.AtOnce = true }) }
+
+// longWindow is a build in which windows are longer than they should be.
+func longWindow() *variant {
+	return changes(func(e *inbox.Entry) {
+		if late := e.PostedAt.Add(10 * time.Second); late.Before(time.Now()) {
+			e.PostedAt = notify.TimeOf(late)
+		} else {
+			e.PostedAt = notify.TimeOf(time.Now())
+		}
+	})
+}
+
+// uncounted is a build that does not count leases.
+func uncounted() *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			for _, row := range u.Rows {
+				if e, ok := row.(*inbox.Entry); ok {
+					e.Leases = 0
+				}
+			}
+		})
+	}}
+}
+
 // An owner that takes outside work for its child turns when it looks.
 type waitsOutside struct{ engine.Rows }
 
@@ -324,6 +385,9 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 		"a turn waits for outside work": {"outside", func() *variant {
 			return &variant{rows: func(r engine.Rows) engine.Rows { return waitsOutside{r} }}
 		}, []string{"O1"}},
+		"nothing that is new waits for more":   {"windows", noWindow, []string{"W1"}},
+		"what is new waits too long":           {"windows", longWindow, []string{"W2"}},
+		"leases have no bound":                 {"windows", uncounted, []string{"L1"}},
 		"chains of outside work have no bound": {"circle", unchained, []string{"P11"}},
 	} {
 		t.Run(name, func(t *testing.T) {

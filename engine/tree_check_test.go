@@ -16,7 +16,9 @@ import (
 // reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
 // continues is over), those of jobs (J1: one turn for a name; J2: what has completed is not run
 // again; J3: no prompt tells the end of one, and none is detached; J4: it is interrupted with its
-// parent turn only), and those of outside work (O1: nothing waits for it or ends it, O2: turns
+// parent turn only), those of windows (W1: nothing wakes before its window is over; W2: nothing waits
+// longer than five of them) and of leases (L1: what a lease makes new was told by a turn that ended
+// so long ago, and not more than three times; L2: none is forgotten), and those of outside work (O1: nothing waits for it or ends it, O2: turns
 // of clients go before it), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
 // orders of two things) it checks what is left when both are over; the orders are what
@@ -36,6 +38,7 @@ type treeLog struct {
 	waking  map[string]*treeTurn // wakes whose first unit has not told anything yet, by thread
 	waiting map[*treeTurn]bool   // turns that wait for child turns
 	jobs    map[string]*treeTurn // by parent turn and name
+	free    time.Time            // since when there may be a slot, and no pause
 }
 
 type treeTurn struct {
@@ -63,6 +66,8 @@ type treeThread struct {
 	silent int         // wakes in a row that ended without a word
 	asked  int64       // when a client has asked for something last
 	woken  int64       // when one has asked to wake it
+	free   time.Time   // since when no turn and no pause keeps it from being woken
+	asks   bool        // completed turns need not acknowledge what they were told
 	policy inbox.Settings
 }
 
@@ -78,6 +83,8 @@ type treeEntry struct {
 	seq     int64
 	posted  time.Time
 	fresh   bool
+	atOnce  bool // an item that does not wait has posted it
+	leases  int
 	tells   []telling
 	acked   int64 // the seq of the acknowledgement
 	ackedBy inbox.By
@@ -120,8 +127,13 @@ func (l *treeLog) event(e event) {
 		l.thread(e, e.body(l.w.h.t).(*threads.Changed))
 	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached, notify.TurnReviewed:
 		l.turn(e, e.body(l.w.h.t))
+	case notify.HolonPaused, notify.HolonResumed:
+		l.free = e.Timestamp.Time
 	case notify.InboxConfigured:
-		l.threads[e.ThreadID].policy = e.body(l.w.h.t).(*inbox.Configured).Policy.Settings("")
+		th := l.threads[e.ThreadID]
+		th.free = e.Timestamp.Time
+		th.policy = e.body(l.w.h.t).(*inbox.Configured).Policy.Settings("")
+		th.asks = th.asks || th.policy.Ack == inbox.AckExplicit
 	case notify.InboxReceived:
 		l.received(e.ThreadID, e.body(l.w.h.t).(*inbox.Received))
 	case notify.InboxPosted:
@@ -130,12 +142,16 @@ func (l *treeLog) event(e event) {
 		l.told(e.ThreadID, e.body(l.w.h.t).(*inbox.Told))
 	case notify.InboxUntold:
 		b := e.body(l.w.h.t).(*inbox.Untold)
-		if t := l.turns[b.TurnID]; t != nil && t.Wake && !l.listed {
+		l.threads[e.ThreadID].free = e.Timestamp.Time
+		if b.Reason == inbox.UntoldLease {
+			l.lapsed(e.ThreadID, b)
+		} else if t := l.turns[b.TurnID]; t != nil && t.Wake && !l.listed {
 			l.threads[e.ThreadID].silent++
 		}
 		l.renew(b.EntryIDs)
 	case notify.InboxWoken:
 		l.asked(e.ThreadID)
+		l.threads[e.ThreadID].free = e.Timestamp.Time
 		l.threads[e.ThreadID].woken = e.Seq
 		l.renew(e.body(l.w.h.t).(*inbox.Woken).EntryIDs)
 	case notify.InboxAcked:
@@ -161,6 +177,7 @@ func (l *treeLog) thread(e event, b *threads.Changed) {
 		}
 	}
 	l.threads[e.ThreadID].closed = b.State == threads.Closed
+	l.threads[e.ThreadID].free = e.Timestamp.Time
 }
 
 // asked follows what a client has asked for: it lifts the bounds on wakes.
@@ -222,6 +239,7 @@ func (l *treeLog) turn(e event, body any) {
 			}
 		}
 	case *turns.ProgressEvent:
+		l.free = e.Timestamp.Time       // a turn that waits gives its slot back
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
 			if child != nil && child.Outside {
@@ -258,6 +276,7 @@ func (l *treeLog) turn(e event, body any) {
 		if t.over = true; b.Review == nil {
 			l.accepted(t)
 		}
+		l.free, th.free = e.Timestamp.Time, e.Timestamp.Time
 		if b.By == turns.ByOwner && t.Job != "" {
 			parent := l.turns[t.Parent.TurnID]
 			if parent.InterruptedBy == "" && !(parent.IsChild() && (parent.State == turns.Failed || parent.State == turns.Interrupted)) {
@@ -458,6 +477,67 @@ func (l *treeLog) woken(e event, t *treeTurn) {
 	}
 	l.waking[e.ThreadID] = t
 	l.early(e.ThreadID)
+	l.window(e.ThreadID)
+}
+
+// windowSlack is how long a wake may take once its window is over: commits are slow, and an end that
+// an answer tells may be in the way.
+const windowSlack = 1500 * time.Millisecond
+
+// window checks that a wake waits for more, and not too long (W1, W2). A thread that has waited
+// for a slot once its window was over is not early, so the window may have ended before.
+func (l *treeLog) window(thread string) {
+	th := l.threads[thread]
+	now, size := l.now.Timestamp.Time, th.policy.WakeWindow
+	var posted []time.Time // of what waits for more
+	early := true
+	for _, x := range l.order {
+		switch isEnd := x.turn != nil && !x.turn.Outside && x.turn.Parent.TurnID != ""; {
+		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
+		case x.atOnce || isEnd || x.seq <= th.asked: // it is due, or its time is that of P12
+			early = false
+		case l.reserved(x):
+		default:
+			posted = append(posted, x.posted)
+		}
+	}
+	if len(posted) == 0 {
+		return
+	}
+	newest := posted[0]
+	for _, at := range posted[1:] {
+		early = early && at.Sub(newest) < size
+		newest = at
+	}
+	if early && now.Sub(newest) < size && now.Sub(posted[0]) < 5*size {
+		l.breaks("W1", "it wakes %v after the newest and %v after the oldest entry, a window is %v", now.Sub(newest), now.Sub(posted[0]), size)
+	}
+	since := posted[0].Add(5 * size)
+	for _, at := range append([]time.Time{th.free, l.free}, l.w.began...) {
+		if at.After(since) && !at.After(now) {
+			since = at
+		}
+	}
+	if th.silent == 0 && len(th.wakes) <= inbox.MaxWakesAnHour && now.Sub(since) > windowSlack {
+		l.breaks("W2", "it wakes %v after five windows of %v", now.Sub(since), size)
+	}
+}
+
+// lapsed follows the end of leases (L1).
+func (l *treeLog) lapsed(thread string, b *inbox.Untold) {
+	t, lease := l.turns[b.TurnID], l.threads[thread].policy.ToldLease
+	if since := l.now.Timestamp.Sub(t.CompletedAt.Time); lease == 0 || !t.State.Ended() || since < lease {
+		l.breaks("L1", "the lease of %v is over %v after the end of %s, which is %s", lease, since, b.TurnID, t.State)
+	}
+	for _, id := range b.EntryIDs {
+		x := l.entries[id]
+		if n := len(x.tells); x.fresh || x.acked > 0 || n == 0 || x.tells[n-1].turnID != b.TurnID {
+			l.breaks("L1", "the lease of %s is over, which %s was not told", id, b.TurnID)
+		}
+		if x.leases++; x.leases > 3 {
+			l.breaks("L1", "%d leases of %s", x.leases, id)
+		}
+	}
 }
 
 // justNow is how many events may lie between the judgement about a wake and its commit.
@@ -524,7 +604,7 @@ func (l *treeLog) received(thread string, b *inbox.Received) {
 
 func (l *treeLog) posted(b *inbox.Posted) {
 	x := l.raws[b.NewRawIDs[0]]
-	x.id, x.seq, x.fresh, x.posted = b.Entry.EntryID, l.now.Seq, true, b.Entry.PostedAt.Time
+	x.id, x.seq, x.fresh, x.posted, x.atOnce = b.Entry.EntryID, l.now.Seq, true, b.Entry.PostedAt.Time, b.Reason == inbox.ReasonImmediate
 	l.entries[x.id] = x
 	l.order = append(l.order, x)
 }
@@ -545,6 +625,9 @@ func (l *treeLog) told(thread string, b *inbox.Told) {
 		}
 		if x.turn != nil && x.turn.Job != "" {
 			l.breaks("J3", "the end of the job %s is told", x.turn.Job)
+		}
+		if l.waking[thread] != nil && t.Chain < x.leases {
+			l.breaks("P11", "the chain of a wake that tells what has had %d leases is %d", x.leases, t.Chain)
 		}
 		x.fresh = false
 		x.tells = append(x.tells, telling{seq: l.now.Seq, turnID: b.TurnID})
@@ -690,6 +773,9 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 	if x.fresh || x.acked > 0 && len(x.tells) == 0 {
 		return
 	}
+	if th := l.threads[x.thread]; th.policy.ToldLease != 0 && !th.closed && x.acked == 0 && x.leases < 3 {
+		l.breaks("L2", "%s %s of %s stays told, and has a lease of %v", x.id, x.native, x.thread, th.policy.ToldLease)
+	}
 	n := len(x.tells)
 	if n == 0 {
 		l.breaks("P1", "%s %s of %s was never told", x.id, x.native, x.thread)
@@ -699,7 +785,7 @@ func (l *treeLog) entryAtTheEnd(x *treeEntry) {
 		if !l.got(t, x) {
 			l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
 		}
-		if x.acked == 0 {
+		if x.acked == 0 && !l.threads[x.thread].asks {
 			l.breaks("P2", "%s %s was told in %s, which has completed, and is neither acknowledged nor new", x.id, x.native, t.TurnID)
 		}
 	}

@@ -108,6 +108,10 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"start", "start", "background", "report", "wake", "idle", "interrupt", "retry"},
 		clients: 2, moves: 4, lives: 2, crashes: 3, children: 9, atOnce: 4, slots: []int{8}, threads: [][]string{{"a", "a1", "a2", "a3", "a4"}},
 	},
+	"windows": { // what comes in bursts, and what tells it
+		kinds:   []string{"send", "send", "send", "report", "report", "urgent", "start", "background", "idle", "idle", "wake", "pause thread", "resume thread", "ack", "retry"},
+		clients: 3, moves: 8, lives: 3, crashes: 5, children: 2, atOnce: 2, silent: 1, slots: []int{1, 2, 8}, threads: [][]string{pair},
+	},
 	"silent": { // agents that have nothing to say to what they are told
 		kinds:   []string{"background", "background", "send", "start"},
 		clients: 1, moves: 3, lives: 1, children: 2, atOnce: 2, silent: 10, slots: []int{8}, threads: [][]string{pair},
@@ -161,8 +165,8 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "ends", "awaits", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside",
-	}[seed%36]
+		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside", "windows", "windows",
+	}[seed%38]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

@@ -77,6 +77,8 @@ func (c *census) add(w *forest) {
 			add("waits for children", 1)
 		case e.Method == notify.InboxAcked && strings.Contains(string(e.raw), `"by":"await"`):
 			add(notify.InboxAcked+" by await", 1)
+		case e.Method == notify.InboxUntold && strings.Contains(string(e.raw), `"reason":"lease"`):
+			add(notify.InboxUntold+" by a lease", 1)
 		case e.Method == notify.InboxTold && strings.Count(string(e.raw), "ent_") > 1:
 			add(notify.InboxTold+" of many", 1)
 		default:
@@ -88,7 +90,7 @@ func (c *census) add(w *forest) {
 // some must have happened in many runs, or these prove nothing.
 var some = []string{
 	"lives that died at a commit", "ends in answers", "detached while the owner waits", "jobs that were found done", "wakes", "outside work", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
-	notify.InboxTold, notify.InboxUntold, notify.InboxWithdrawn, notify.TurnDetached, notify.StreamRewind, notify.TurnQueued, notify.TurnFailed,
+	notify.InboxTold, notify.InboxUntold, notify.InboxUntold + " by a lease", notify.InboxWithdrawn, notify.TurnDetached, notify.StreamRewind, notify.TurnQueued, notify.TurnFailed,
 	notify.TurnInterrupted, notify.HolonPaused, notify.ThreadPaused, notify.InboxStalled,
 	notify.TurnReviewed, notify.TurnReviewed + " and continued", notify.TurnReviewed + " by " + turns.ReviewTimeout, "verdicts of clients and agents",
 }

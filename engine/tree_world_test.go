@@ -48,6 +48,7 @@ type forest struct {
 	died     int                  // lives that died at a commit
 	freed    int                  // child turns that were detached while their owner waited
 	ended    []int64              // the newest seq of each life that is over
+	began    []time.Time          // when lives began
 	orderly  map[int]bool         // lives that ended after all that clients did, by a stop without a failing commit
 	seen     map[string][]endSeen // ends that anybody was shown in an answer
 	jobs     map[string]string    // what jobs have answered that have completed, by parent turn and name; "" = it was asked for
@@ -618,6 +619,11 @@ func (w *forest) do(l *life, m treeMove) {
 		}
 		_, err := e.Inboxes().Send(l.ctx, c)
 		w.ok(l.ctx, m.Kind, err)
+	case "urgent":
+		it := item(fmt.Sprint("urgent ", pick))
+		it.Grouping = &inbox.Grouping{Flush: inbox.FlushImmediate}
+		_, err := e.Inboxes().Ingest(l.ctx, inbox.Ingest{ThreadID: owner, Items: []inbox.Item{it}})
+		w.ok(l.ctx, m.Kind, err)
 	case "pause thread", "resume thread":
 		_, err := e.ChangeThread(l.ctx, turns.ChangeThread{ThreadID: th, Verb: map[string]threads.Verb{"pause thread": threads.VerbPause, "resume thread": threads.VerbResume}[m.Kind]})
 		w.ok(l.ctx, m.Kind, err)
@@ -632,6 +638,15 @@ func (w *forest) do(l *life, m treeMove) {
 			policy.WakeWhen = inbox.WhenEach
 		case 1:
 			policy.WakeWhen, policy.WakeMaxWaitMs = inbox.WhenSettled, &soon
+		}
+		if pick%4 == 0 {
+			policy.WakeWindowMs = new([]int64{0, 300, 5000}[pick/4%3])
+		}
+		if n := map[bool]int{true: 2, false: 5}[w.p.Profile == "windows"]; pick%n == 0 {
+			policy.ToldLeaseMs = new([]int64{60_000, 60_000, 0}[pick/n%3])
+			if n == 2 {
+				policy.Ack = inbox.AckExplicit
+			}
 		}
 		_, err := e.Inboxes().Configure(l.ctx, inbox.Configure{ThreadID: owner, Policy: policy})
 		w.ok(l.ctx, m.Kind, err)
@@ -679,6 +694,7 @@ func (w *forest) play(t testing.TB) {
 func (w *forest) begin(b *branch) {
 	ctx, cut := context.WithCancel(bg)
 	b.l = &life{n: len(w.ended), e: w.h.engine, head: w.h.store.Tail().Head, ctx: ctx, cut: cut}
+	w.record(func() { w.began = append(w.began, time.Now()) })
 	r := rand.New(rand.NewPCG(w.p.Seed, 5+uint64(b.l.n)))
 	w.h.faults.holdBack(func(u *ledger.Unit) <-chan struct{} {
 		if len(u.Drafts) == 0 || u.Drafts[0].Header.ThreadID == "" {
@@ -835,7 +851,7 @@ func (w *forest) atRest() bool {
 		return false
 	}
 	for _, id := range w.p.Threads {
-		if box := w.h.box(id); box != nil && box.NewEntries > 0 && w.mayBeWoken(id, box) {
+		if box := w.h.box(id); box != nil && (box.LeaseAt != 0 || box.NewEntries > 0 && w.mayBeWoken(id, box)) {
 			return false
 		}
 	}

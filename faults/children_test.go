@@ -76,7 +76,7 @@ func (c *session) delegate(s *server) error {
 		}
 		steps = append(steps, change("thread-"+th[0], "thread/start", func() object { return params }))
 	}
-	wake := func(thread string) object { return object{"thread_id": thread, "policy": object{"wake": "idle"}} }
+	wake := func(thread string) object { return object{"thread_id": thread, "policy": object{"wake": "idle", "wake_window_ms": 0}} }
 	steps = append(steps,
 		change("main-wake", "inbox/configure", func() object { return wake("main") }),
 		change("kid0-wake", "inbox/configure", func() object { return wake("kid0") }),

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	// MaxAckIDs is how many entries one inbox/ack names at most.
+	// MaxAckIDs is how many entries, or items, one inbox/ack names at most.
 	MaxAckIDs = 1000
 	// ackAtOnce is after how many items a unit acknowledges no further entry: the commit of
 	// 1,000 takes some 130 ms, and nobody else writes meanwhile.
@@ -22,16 +23,18 @@ const (
 // Check checks what needs no inbox. The error is a *turns.InvalidError.
 func (c *Ack) Check() error {
 	n := 0
-	for _, set := range []bool{c.EntryIDs != nil, c.ThroughEntryID != "", c.All} {
+	for _, set := range []bool{c.EntryIDs != nil, c.ThroughEntryID != "", c.All, c.RawIDs != nil} {
 		if set {
 			n++
 		}
 	}
 	switch {
 	case n != 1:
-		return turns.Invalid("entry_ids", turns.ReasonRequired, "give exactly one of entry_ids, through_entry_id and all")
+		return turns.Invalid("entry_ids", turns.ReasonRequired, "give exactly one of entry_ids, through_entry_id, all and raw_ids")
 	case c.EntryIDs != nil && (len(c.EntryIDs) == 0 || len(c.EntryIDs) > MaxAckIDs):
 		return turns.Invalid("entry_ids", turns.ReasonRange, "must have 1 to %d ids", MaxAckIDs)
+	case c.RawIDs != nil && (len(c.RawIDs) == 0 || len(c.RawIDs) > MaxAckIDs):
+		return turns.Invalid("raw_ids", turns.ReasonRange, "must have 1 to %d ids", MaxAckIDs)
 	case c.All && c.AsOfSeq == nil:
 		return turns.Invalid("as_of_seq", turns.ReasonRequired, "all needs the as_of_seq of a read")
 	case !c.All && c.AsOfSeq != nil:
@@ -42,9 +45,17 @@ func (c *Ack) Check() error {
 	return nil
 }
 
-// Ack acknowledges exactly the items of the entries that c selects, or a piece of them. If an
-// id is unknown, nothing is acknowledged. Errors: ErrEntryNotFound, ErrEntryExpired.
+// Ack acknowledges exactly the items that c names, or those of the entries that it selects, or a
+// piece of them. If an id is unknown, nothing is acknowledged. Errors: ErrEntryNotFound,
+// ErrEntryExpired, ErrItemNotFound, ErrItemExpired; a *turns.InvalidError with ReasonPending.
 func (b *Book) Ack(c Ack) (AckResult, error) {
+	if c.RawIDs != nil {
+		items, err := b.rows.named(c.RawIDs)
+		if err != nil {
+			return AckResult{}, err
+		}
+		return ackItems(b, items, cmp.Or(c.By, ByClient))
+	}
 	entries, next, err := b.selected(c)
 	if err != nil {
 		return AckResult{}, err
@@ -67,7 +78,7 @@ func (b *Book) selected(c Ack) (list []*Entry, next int64, err error) {
 	case c.ThroughEntryID != "":
 		e, err := b.rows.entryOf(c.ThroughEntryID)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, about("through_entry_id", err)
 		}
 		list, next = b.rows.visibleAt(e.Seq-1, c.After, ackAtOnce)
 		if next != 0 || c.After != 0 {
@@ -81,10 +92,10 @@ func (b *Book) selected(c Ack) (list []*Entry, next int64, err error) {
 		list, next = b.rows.visibleAt(*c.AsOfSeq, c.After, ackAtOnce)
 		return list, next, b.rows.err
 	}
-	for _, id := range c.EntryIDs {
+	for i, id := range c.EntryIDs {
 		e, err := b.rows.entryOf(id)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, about(fmt.Sprintf("entry_ids[%d]", i), err)
 		}
 		if !slices.Contains(list, e) {
 			list = append(list, e)
@@ -115,7 +126,6 @@ func atLast(rows *view, e *Entry, list []*Entry, last bool) []*Entry {
 // ackEntries acknowledges the items of entries, and posts what remains of the
 // snapshots that it acknowledges in part.
 func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, error) {
-	out := AckResult{RemainderEntryIDs: []notify.ID{}}
 	left := newUnacked(b.rows)
 	var ids []notify.ID
 	var digests []int64
@@ -129,7 +139,7 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 		ids = append(ids, e.EntryID)
 	}
 	if b.rows.err != nil || len(ids) == 0 {
-		return out, b.rows.err
+		return AckResult{RemainderEntryIDs: []notify.ID{}}, b.rows.err
 	}
 	for _, seq := range digests { // the visible snapshot of each, if nothing of it is left
 		d := b.rows.Row(DigestTable, seq).(*Digest)
@@ -137,9 +147,47 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 			ids = append(ids, id)
 		}
 	}
-	out.AckedItems = left.total()
+	return addAck(b, &Acked{EntryIDs: ids, RawCount: left.total(), By: by, TurnID: turnID}, digests)
+}
+
+// ackItems acknowledges these items, and posts what remains of the snapshots that show them.
+func ackItems(b *Book, items []*Raw, by By) (AckResult, error) {
+	body := &Acked{EntryIDs: []notify.ID{}, By: by}
+	var digests []int64
+	named := map[int64]int{} // by digest
+	for _, r := range items {
+		if r.AckedSeq != 0 {
+			continue
+		}
+		body.RawIDs = append(body.RawIDs, RawID(r.Seq))
+		if r.Digest == 0 {
+			if e := b.rows.entryOfItem(r.Seq); e != nil {
+				body.EntryIDs = append(body.EntryIDs, e.EntryID)
+			}
+			continue
+		}
+		if named[r.Digest] == 0 {
+			digests = append(digests, r.Digest)
+		}
+		named[r.Digest]++
+	}
+	if b.rows.err != nil || len(body.RawIDs) == 0 {
+		return AckResult{RemainderEntryIDs: []notify.ID{}}, b.rows.err
+	}
+	for _, seq := range digests {
+		if d := b.rows.Row(DigestTable, seq).(*Digest); named[seq] == d.Unacked {
+			body.EntryIDs = append(body.EntryIDs, EntryID(d.Newest))
+		}
+	}
+	body.RawCount = len(body.RawIDs)
+	return addAck(b, body, digests)
+}
+
+// addAck adds the event, and posts what remains of the visible snapshots of these digests.
+func addAck(b *Book, body *Acked, digests []int64) (AckResult, error) {
+	out := AckResult{AckedItems: body.RawCount, RemainderEntryIDs: []notify.ID{}}
 	before := b.rows.acked
-	b.add(notify.InboxAcked, &Acked{EntryIDs: ids, RawCount: out.AckedItems, By: by, TurnID: turnID})
+	b.add(notify.InboxAcked, body)
 	out.AckedEntries = b.rows.acked - before
 	for _, seq := range digests {
 		d := b.rows.Row(DigestTable, seq).(*Digest)

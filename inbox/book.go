@@ -79,12 +79,19 @@ func (b *Book) State() ledger.State { return b.rows }
 
 // Finish returns the rows that the unit changes, in the order in which they must
 // be written.
-func (b *Book) Finish() []ledger.Row { return b.rows.finish() }
+func (b *Book) Finish() []ledger.Row {
+	if b.rows.boxNew {
+		b.rows.schedule(b.Now.Time, b.Settings.ToldLease)
+	}
+	return b.rows.finish()
+}
 
 // Reschedule makes the unit write when the inbox is due next, if that differs.
 func (b *Book) Reschedule() {
-	if b.rows.box == nil || b.rows.boxNew || b.rows.box.FlushAt == b.rows.nextFlush() && b.rows.box.TimerAt == b.rows.nextTimer() {
+	box := b.rows.box
+	if box == nil || b.rows.boxNew || box.FlushAt == b.rows.nextFlush() && box.TimerAt == b.rows.nextTimer() &&
+		box.LeaseAt == b.rows.nextLease(b.Now.Time, b.Settings.ToldLease) {
 		return
 	}
-	b.rows.Put(b.rows.box.clone())
+	b.rows.Put(box.clone())
 }

@@ -80,6 +80,38 @@ var brokenRules = map[string]*broken{
 		},
 		caught: []string{"P2"},
 	},
+	"an item acknowledges what its entry shows": {
+		command: func(b *Book, c Ack) Ack {
+			if c.RawIDs == nil {
+				return c
+			}
+			var ids []notify.ID
+			for _, id := range c.RawIDs {
+				r, err := b.rows.itemOf(id)
+				if err != nil || b.rows.isPending(r) {
+					return c
+				}
+				if r.Digest == 0 {
+					ids = append(ids, b.rows.entryOfItem(r.Seq).EntryID)
+				} else if d, ok := b.rows.Row(DigestTable, r.Digest).(*Digest); ok {
+					ids = append(ids, EntryID(d.Newest))
+				}
+			}
+			return Ack{EntryIDs: ids}
+		},
+		caught: []string{"P2", "inbox/acked has the items"},
+	},
+	"what is pending is acknowledged": {
+		command: func(b *Book, c Ack) Ack {
+			for _, id := range c.RawIDs {
+				if r, err := b.rows.itemOf(id); err == nil && b.rows.isPending(r) {
+					b.flush(b.rows.Row(DigestTable, r.Digest).(*Digest), ReasonManual, false)
+				}
+			}
+			return c
+		},
+		caught: []string{"ack: <nil>"},
+	},
 	"through skips superseded entries": {
 		command: func(b *Book, c Ack) Ack {
 			if c.ThroughEntryID == "" {

@@ -66,11 +66,12 @@ type ConfigureResult struct {
 	Seq      int64  `json:"seq"`
 }
 
-// Ack acknowledges exactly what the entries show. Exactly one of EntryIDs,
-// ThroughEntryID and All is set; All needs AsOfSeq, the as_of_seq of a read.
+// Ack acknowledges exactly what the entries show, or exactly these items. Exactly one of
+// EntryIDs, ThroughEntryID, All and RawIDs is set; All needs AsOfSeq, the as_of_seq of a read.
 type Ack struct {
 	ThreadID       string      `json:"thread_id"`
 	EntryIDs       []notify.ID `json:"entry_ids,omitzero"`
+	RawIDs         []notify.ID `json:"raw_ids,omitzero"`
 	ThroughEntryID notify.ID   `json:"through_entry_id,omitzero"`
 	All            bool        `json:"all,omitzero"`
 	AsOfSeq        *int64      `json:"as_of_seq,omitzero"`

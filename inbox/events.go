@@ -11,10 +11,10 @@ import (
 var Events = []ledger.EventType{
 	ledger.Event[Received](notify.InboxReceived, ledger.OfThread, Fold, "Something arrived from outside, and is kept as it came: a raw item."),
 	ledger.Event[Posted](notify.InboxPosted, ledger.OfThread, Fold, "An entry can be read: one raw item, or a snapshot of a digest, which supersedes the digest's snapshot before."),
-	ledger.Event[Acked](notify.InboxAcked, ledger.OfThread, Fold, "Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too."),
+	ledger.Event[Acked](notify.InboxAcked, ledger.OfThread, Fold, "Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. With raw_ids exactly these items were, and entry_ids lists the visible entries of which nothing is left."),
 	ledger.Event[Told](notify.InboxTold, ledger.OfThread, Fold, "Entries were given to the thread's agent, with the prompt of this turn."),
 	ledger.Event[Withdrawn](notify.InboxWithdrawn, ledger.OfThread, Fold, "The end of a child turn was superseded before the agent was told: its entry counts as acknowledged."),
-	ledger.Event[Untold](notify.InboxUntold, ledger.OfThread, Fold, "The turn ended without a word of its agent about what it was told: the entries are new again."),
+	ledger.Event[Untold](notify.InboxUntold, ledger.OfThread, Fold, "The turn ended without a word of its agent about what it was told, or with the reason lease, its entries were not acknowledged in time: they are new again."),
 	ledger.Event[Woken](notify.InboxWoken, ledger.OfThread, Fold, "A client has made told entries new again, and ended what kept the thread from being woken."),
 	ledger.Event[Stalled](notify.InboxStalled, ledger.OfThread, Fold, "New entries do not wake the thread, because a bound on wakes is reached. A turn of a client or inbox/wake lifts it."),
 	ledger.Event[Configured](notify.InboxConfigured, ledger.OfThread, Fold, "The policy of an inbox was changed; policy has all members in force."),
@@ -69,6 +69,10 @@ type Received struct {
 	Link        string         `json:"link,omitzero"`     // where it can be looked at
 	Fallback    bool           `json:"fallback,omitzero"` // of the digest: see Entry
 	Flush       Flush          `json:"flush,omitzero"`    // of an item in a digest: first or passive
+
+	// SubscriptionIDs are the subscriptions that have let it in when it was stored. When it comes
+	// again for another one, nothing changes.
+	SubscriptionIDs []string `json:"subscription_ids,omitempty"`
 	Requested
 }
 
@@ -104,10 +108,13 @@ const (
 var Reasons = []Reason{ReasonItem, ReasonJob, ReasonWindow, ReasonSize, ReasonImmediate, ReasonRollover, ReasonRemainder, ReasonLifecycle, ReasonManual}
 
 // Acked is the body of inbox/acked. EntryIDs are the entries that were named or
-// covered, and further visible ones that are acknowledged by it completely.
+// covered, and further visible ones that are acknowledged by it completely. If items were
+// named, RawIDs are those of them that were not acknowledged before, and EntryIDs the visible
+// entries of which they were all that was left.
 type Acked struct {
 	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
+	RawIDs   []notify.ID `json:"raw_ids,omitzero"`
 	RawCount int         `json:"raw_count"`
 	By       By          `json:"by"`
 	TurnID   string      `json:"turn_id,omitzero"`
@@ -143,10 +150,18 @@ type Told struct {
 // included, that ended without a word of the agent.
 type Untold struct {
 	withIDs
-	EntryIDs []notify.ID `json:"entry_ids"`
-	TurnID   string      `json:"turn_id"`
-	Silent   int         `json:"silent"`
+	EntryIDs []notify.ID  `json:"entry_ids"`
+	TurnID   string       `json:"turn_id"`
+	Silent   int          `json:"silent"`
+	Reason   UntoldReason `json:"reason,omitzero"`
 }
+
+// UntoldReason says why entries are new again.
+type UntoldReason string
+
+// UntoldLease says that told_lease_ms is over, and the entries are not acknowledged. Without a
+// reason the turn has ended, or its attempt, without a word about them.
+const UntoldLease UntoldReason = "lease"
 
 // Woken is the body of inbox/woken.
 type Woken struct {

@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -36,8 +38,8 @@ type OpenKey struct{ ThreadID, Source, ResourceRef, EventFamily string }
 // fresh, "new" for users, if it is visible and has a raw item that is neither
 // acknowledged nor told.
 //
-// Fold leaves Inbox.FlushAt and TimerAt alone: they follow from the rows of
-// digests and timers (see Schedule).
+// Fold leaves Inbox.FlushAt, TimerAt and LeaseAt alone: they follow from the rows of
+// digests, timers and entries (see view.schedule).
 func Fold(s ledger.State, h *notify.Header, body any) {
 	f := folding{s: s, h: h}
 	switch b := body.(type) {
@@ -56,6 +58,10 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 		f.box().ToldTurn, f.box().Untold, f.box().ToldSeq = b.TurnID, false, h.Seq
 	case *Untold:
 		f.tell(b.EntryIDs, "")
+		if b.Reason == UntoldLease {
+			f.leased(b.EntryIDs)
+			break
+		}
 		f.box().Untold = b.TurnID == f.box().ToldTurn
 		f.box().Silent, f.box().WakeAt = b.Silent, h.Timestamp.Add(silentPause(b.Silent)).UnixMilli()
 	case *Woken:
@@ -152,14 +158,18 @@ func order(seq int64) int64 {
 // sizeOf is how many bytes an item counts in the bound of an inbox: about what
 // its event takes.
 func sizeOf(b *Received) int64 {
-	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome) + len(b.Link))
+	ids := 0
+	for _, id := range b.SubscriptionIDs {
+		ids += len(id)
+	}
+	return int64(ids + 256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender) + len(b.About) + len(b.Outcome) + len(b.Link))
 }
 
 func (f *folding) received(b *Received) {
 	raw := &Raw{
 		Seq: f.h.Seq, ThreadID: f.h.ThreadID, Source: b.Source, NativeID: b.NativeID, Digest: seqOf(b.DigestID),
 		OccurredAt: b.OccurredAt, ReceivedAt: f.h.Timestamp, Sender: b.Sender, Size: sizeOf(b), Chain: b.Chain,
-		About: b.About, Outcome: b.Outcome, Passive: b.Flush == FlushPassive,
+		Link: b.Link, About: b.About, Outcome: b.Outcome, Passive: b.Flush == FlushPassive,
 	}
 	box := f.box()
 	box.UnackedItems++
@@ -190,7 +200,7 @@ func (f *folding) received(b *Received) {
 		}
 		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
 		if f.take(d, raw) {
-			d.LastSummary, d.LastLink = b.Summary, b.Link
+			d.LastSummary = b.Summary
 		}
 		box.PendingItems++
 		f.s.Put(d)
@@ -212,7 +222,7 @@ func (f *folding) take(d *Digest, r *Raw) (newest bool) {
 		return true
 	}
 	newest = r.NewerThan(old)
-	if posted, ok := f.s.Row(EntryTable, d.Newest).(*Entry); old.AckedSeq == 0 && !old.Passive && !r.Passive && (!ok || order(old.Seq) > order(posted.LastRaw)) {
+	if posted, _ := f.s.Row(EntryTable, d.Newest).(*Entry); d.IsPending(posted, old) && !old.Passive && !r.Passive {
 		d.Passive++
 		if r.Passive = !newest; newest {
 			next := *old
@@ -235,7 +245,7 @@ func (f *folding) posted(b *Posted) {
 	e := b.Entry
 	e.ThreadID, e.Seq, e.Digest, e.LastRaw = f.h.ThreadID, f.h.Seq, seqOf(b.Entry.DigestID), seqOf(b.Entry.LastRawID)
 	e.name()
-	e.Unacked, e.Fresh = e.Count, true
+	e.Unacked, e.Fresh, e.AtOnce = e.Count, true, b.Reason == ReasonImmediate
 	box := f.box()
 	box.UnackedEntries++
 	if d := f.digest(e.Digest); d != nil {
@@ -262,7 +272,7 @@ func (f *folding) posted(b *Posted) {
 			box.UnackedEntries--
 			box.countFresh(old, false)
 		}
-		old.By = e.Seq
+		old.By, e.Leases = e.Seq, old.Leases
 		old.name()
 		f.s.Put(old)
 	}
@@ -300,6 +310,10 @@ func eachItem(s ledger.State, e *Entry, visit func(*Raw)) {
 }
 
 func (f *folding) acked(b *Acked) {
+	if len(b.RawIDs) > 0 {
+		f.ackedItems(b)
+		return
+	}
 	// The entry of each digest that reaches furthest has all items of the others.
 	last := map[int64]*Entry{}
 	var list []*Entry
@@ -321,41 +335,70 @@ func (f *folding) acked(b *Acked) {
 	}
 }
 
+// ackedItems acknowledges items that were named. Those that belong to no digest are in the
+// entries that are listed.
+func (f *folding) ackedItems(b *Acked) {
+	for _, id := range b.EntryIDs {
+		if e := f.entry(seqOf(id)); e != nil && e.Digest == 0 {
+			f.ackEntry(e)
+		}
+	}
+	lists := map[int64][]*Raw{}
+	var digests []int64
+	for _, id := range b.RawIDs {
+		r, ok := f.s.Row(RawTable, seqOf(id)).(*Raw)
+		if !ok || r.Digest == 0 || r.AckedSeq != 0 {
+			continue
+		}
+		if lists[r.Digest] == nil {
+			digests = append(digests, r.Digest)
+		}
+		lists[r.Digest] = append(lists[r.Digest], r)
+	}
+	for _, digest := range digests {
+		list := lists[digest]
+		slices.SortFunc(list, func(x, y *Raw) int { return cmp.Compare(order(y.Seq), order(x.Seq)) })
+		f.ackedInDigest(digest, list)
+	}
+}
+
 // ackEntry acknowledges the items of an entry.
 func (f *folding) ackEntry(e *Entry) {
-	box := f.box()
 	var list []*Raw // the newest first
 	eachItem(f.s, e, func(r *Raw) { list = append(list, r) })
-	fresh := 0
-	for _, r := range list {
-		next := *r
-		next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
-		box.UnackedItems--
-		box.UnackedBytes -= r.Size
-		if !r.Told {
-			fresh++
-		}
-		f.s.Put(&next)
+	switch {
+	case len(list) == 0:
+	case e.Digest == 0:
+		f.ack(list[0])
+		f.lose(e, 1, false)
+	default:
+		f.ackedInDigest(e.Digest, list)
 	}
-	if len(list) == 0 {
-		return
-	}
+}
+
+// ack acknowledges an item.
+func (f *folding) ack(r *Raw) {
+	box, next := f.box(), *r
+	next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
+	box.UnackedItems--
+	box.UnackedBytes -= r.Size
 	if box.AckedAt == 0 {
 		box.AckedAt = f.h.Timestamp.Milli()
 	}
-	if e.Digest == 0 {
-		f.lose(e, 1, false)
-		return
-	}
-	f.ackedInDigest(e.Digest, list, fresh)
+	f.s.Put(&next)
 }
 
-// ackedInDigest follows the acknowledgement of items of a digest, the newest
-// first; fresh of them had not been told.
-func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
+// ackedInDigest acknowledges items of a digest that are in a snapshot, the newest first.
+func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 	d := f.digest(seq)
-	d.Unacked -= len(list)
-	d.Fresh -= fresh
+	said := f.lastSaid(d)
+	for _, r := range list {
+		d.Unacked--
+		if !r.Told {
+			d.Fresh--
+		}
+		f.ack(r)
+	}
 	var snapshots []Entry
 	f.s.Rows(EntryTable, group(seq), func(row ledger.Row) bool {
 		if e := row.(*Entry); e.AckedAt.IsZero() {
@@ -365,7 +408,7 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 	})
 	for i := range snapshots {
 		e := &snapshots[i]
-		// Each item was in every snapshot that reaches it.
+		// What was not acknowledged until now was in every snapshot that reaches it.
 		n := len(list) - sort.Search(len(list), func(i int) bool { return order(list[i].Seq) <= order(e.LastRaw) })
 		f.lose(e, n, d.Fresh > 0)
 	}
@@ -379,11 +422,27 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 			}
 			return true
 		})
-		if r, ok := f.s.Row(RawTable, d.LastRaw).(*Raw); ok && r.AckedSeq != 0 {
-			d.LastSummary, d.LastLink = "", "" // what is left must not say it
-		}
+	}
+	if said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
+		d.LastSummary = "" // what is left must not say it
 	}
 	f.s.Put(d)
+}
+
+// lastSaid is the item that has said the digest's LastSummary, nil if there is none: the last one
+// that is the newest about its subject.
+func (f *folding) lastSaid(d *Digest) (said *Raw) {
+	if d.LastSummary == "" {
+		return nil
+	}
+	f.s.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		r := row.(*Raw)
+		if newest, ok := f.s.Row(RawTable, r.AboutKey()).(*Raw); r.AckedSeq == 0 && (!ok || newest.Seq == r.Seq) {
+			said = r
+		}
+		return said == nil
+	})
+	return said
 }
 
 // lose takes n acknowledged items from an entry. fresh says whether a visible
@@ -451,6 +510,16 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 	}
 }
 
+// leased counts a lease of the entries.
+func (f *folding) leased(ids []notify.ID) {
+	for _, id := range ids {
+		if e := f.entry(seqOf(id)); e != nil {
+			e.Leases++
+			f.s.Put(e)
+		}
+	}
+}
+
 // lift ends what keeps a thread from being woken: all bounds count anew from this seq.
 func (b *Inbox) lift(seq int64) {
 	b.Silent, b.WakeAt, b.Stalled, b.StalledAt, b.Wakes, b.Lifted = 0, 0, "", 0, nil, seq
@@ -480,7 +549,7 @@ func (f *folding) expired(b *Expired) {
 		return true
 	})
 	f.s.Rows(EntryTable, through(1<<62), func(row ledger.Row) bool {
-		if e := row.(*Entry); old(e.AckedAt) && e.LastRaw <= last {
+		if e := row.(*Entry); old(e.AckedAt) && (e.LastRaw <= last || f.isExpired(e.LastRaw)) {
 			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
 			upTo = max(upTo, e.Seq)
 			// Its newest snapshot was acknowledged after all others.
@@ -494,6 +563,12 @@ func (f *folding) expired(b *Expired) {
 		f.s.Put(r)
 	}
 	f.box().Expired, f.box().AckedAt = max(f.box().Expired, upTo), b.NextAckedAt.Milli()
+}
+
+// isExpired reports whether an item has expired before: its row may be gone since.
+func (f *folding) isExpired(seq int64) bool {
+	r, ok := f.s.Row(RawTable, seq).(*Raw)
+	return !ok || r.Expired
 }
 
 func (f *folding) fired(b *TimerFired) {

@@ -96,7 +96,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, Link: it.Link})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, Link: it.Link, SubscriptionIDs: it.SubscriptionIDs})
 		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
@@ -122,7 +122,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-		About: it.About, Outcome: it.Outcome, Link: it.Link,
+		About: it.About, Outcome: it.Outcome, Link: it.Link, SubscriptionIDs: it.SubscriptionIDs,
 	}
 	var d *Digest
 	g := it.groupIn(&b.Settings)
@@ -144,7 +144,10 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		digest := seq
 		if d != nil {
 			digest, failing = d.Seq, d.Failing
-			b.stats.Merged++
+			b.stats.Grouped++
+			if d.Revision > 0 {
+				b.stats.Merged++
+			}
 		} else {
 			b.stats.Opened++
 		}
@@ -157,8 +160,11 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
 	if body.DigestID == "" {
 		reason := ReasonItem
-		if it.OfJob {
+		switch g := it.Grouping; {
+		case it.OfJob:
 			reason = ReasonJob
+		case g != nil && g.Flush == FlushImmediate:
+			reason = ReasonImmediate
 		}
 		out.EntryID = b.postItem(body, it.Grouping, reason)
 		if e := b.rows.entryOfItem(seq); it.OfJob && e != nil {
@@ -285,14 +291,11 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
-	if last == d.LastRaw {
-		body.Entry.Link = d.LastLink
+	if r, ok := b.rows.Row(RawTable, last).(*Raw); ok {
+		body.Entry.Link = r.Link
 	}
 	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID
-		if last == old.LastRaw && last != d.LastRaw { // what is left of it: newer items are pending
-			body.Entry.Link = old.Link
-		}
 	}
 	b.add(notify.InboxPosted, body)
 	b.stats.posted(reason, count, len(added))

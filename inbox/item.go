@@ -23,6 +23,9 @@ type Item struct {
 	About      string         `json:"about,omitzero"`    // what it is about, such as one comment: see Raw
 	Outcome    string         `json:"outcome,omitzero"`  // what came of that, such as success
 
+	// SubscriptionIDs are the subscriptions of the inbox that have let it in.
+	SubscriptionIDs []string `json:"-"`
+
 	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see view.daily
 	Link       string `json:"-"` // of a webhook: where it can be looked at, see sanitize.Link
 	Sender     string `json:"-"` // who caused it: a digest says how many people did

@@ -37,6 +37,9 @@ func (b *Book) Configure(c Configure, inForce func(Policy) Settings) (Policy, er
 			}
 		}
 	}
+	if lease := settings.ToldLease; lease != 0 && lease != b.Settings.ToldLease && b.rows.inbox().UnackedEntries > b.rows.inbox().NewEntries {
+		b.rows.leaseAt(b.Now.Milli()) // what is told already has this lease, too
+	}
 	b.Settings = settings
 	return settings.Policy(), b.rows.err
 }

@@ -37,7 +37,9 @@ func (h *history) ack(r *reader) operation {
 	}
 	var c Ack
 	var may map[int64]bool // what the reader was shown of it; nil: see through_entry_id
-	switch n := h.Int(10, "ack"); {
+	switch n := h.Int(14, "ack"); {
+	case n >= 10 && len(h.m.items) > 0:
+		c.RawIDs, may = h.rawIDs()
 	case n < 3 && len(r.pages) > 0:
 		page := r.pages[max(0, len(r.pages)-1-h.Int(4, "page"))]
 		c.All, c.AsOfSeq, may = true, &page.seq, map[int64]bool{}
@@ -60,34 +62,55 @@ func (h *history) ack(r *reader) operation {
 				}
 			}
 		}
+	case n >= 10:
+		c.RawIDs = []notify.ID{[]notify.ID{"raw_9999999", "ent_1", "raw_x", ""}[h.Int(4, "no item")]}
 	default:
 		c.EntryIDs = []notify.ID{[]notify.ID{"ent_9999999", "raw_1", "ent_x", ""}[h.Int(4, "no entry")]}
 	}
 	return func(b *Book, _ *memUnit) func(int64) error {
-		h.note("ack %v through %q all %v", c.EntryIDs, c.ThroughEntryID, c.All)
+		h.note("ack %v %v through %q all %v", c.EntryIDs, c.RawIDs, c.ThroughEntryID, c.All)
 		if c.AsOfSeq != nil {
 			h.note("  as of %d", *c.AsOfSeq)
 		}
 		got, err := b.Ack(h.w.breaks.ack(b, c))
 		return func(first int64) error {
 			items, notFound := h.m.covered(c)
-			if !errors.Is(err, notFound) {
+			bad, _ := errors.AsType[*turns.InvalidError](err)
+			if isPending := bad != nil && bad.Reason == ReasonPending; isPending != (notFound == errPending) || !isPending && !errors.Is(err, notFound) {
 				return fmt.Errorf("ack: %v, want %v", err, notFound)
 			}
 			if err != nil {
-				h.seen[map[bool]string{true: "ErrEntryExpired", false: "ErrEntryNotFound"}[errors.Is(err, ErrEntryExpired)]]++
+				h.seen[notFound.Error()]++
 				return nil
+			}
+			newest := map[*naiveDigest]*naiveEntry{}
+			for _, it := range items {
+				if it.digest != nil {
+					newest[it.digest] = it.digest.newest
+				}
 			}
 			if e := h.m.entry(c.ThroughEntryID); e != nil && e.by != 0 && len(items) > 0 {
 				h.seen["superseded ack"]++
 			}
-			want, err := h.m.ack(items, ByClient, "")
+			want, err := h.m.ack(items, c.RawIDs != nil, ByClient, "")
 			if err != nil {
 				return err
 			}
 			got.Settle(first)
 			if got.AckedEntries != want.AckedEntries || got.AckedItems != want.AckedItems || !slices.Equal(got.RemainderEntryIDs, want.RemainderEntryIDs) {
 				return fmt.Errorf("P2: ack gives %+v, want %+v", got, want)
+			}
+			if c.RawIDs != nil && len(items) > 0 {
+				h.seen["acked items"]++
+				for d, before := range newest {
+					switch {
+					case d.newest == before:
+					case seqOf(d.newest.posted.LastRawID) < seqOf(before.posted.LastRawID):
+						h.seen["a remainder without the newest item"]++
+					default:
+						h.seen["a remainder with the newest item"]++
+					}
+				}
 			}
 			for _, it := range items {
 				if may != nil && !may[it.seq] {
@@ -97,6 +120,21 @@ func (h *history) ack(r *reader) operation {
 			return nil
 		}
 	}
+}
+
+// rawIDs chooses some items, of one digest more often than not, that a client may know.
+func (h *history) rawIDs() (ids []notify.ID, may map[int64]bool) {
+	may = map[int64]bool{}
+	list := h.m.items
+	if n := h.Int(len(h.m.digests)+1, "whose items"); n > 0 {
+		list = h.m.digests[n-1].items
+	}
+	for range 1 + h.Int(3, "items") {
+		it := list[max(0, len(list)-1-h.Int([]int{4, 30}[h.Int(2, "how old")], "item"))]
+		ids = append(ids, RawID(it.seq))
+		may[it.seq] = true
+	}
+	return ids, may
 }
 
 // turnStep begins a turn that is told what is new, tells it more, or ends it.
@@ -155,7 +193,7 @@ func (h *history) turnStep() error {
 				h.seen["untold"]++
 			}
 			if how != 0 && h.m.settings.Ack == AckTurnEnd {
-				r, err := h.m.ack(union(h.m.toldBy(turnID)), ByTurn, turnID)
+				r, err := h.m.ack(union(h.m.toldBy(turnID)), false, ByTurn, turnID)
 				if err != nil {
 					return err
 				}

@@ -63,7 +63,8 @@ func TestHistoriesKeepEveryPromise(t *testing.T) {
 		}
 	})
 	for _, what := range []string{"ErrFull", "lag", "settled", "duplicate", "remainder", "superseded ack", "expired", "untold", "stalled",
-		"lost unit", "rollover", "size", "window", "immediate", "lifecycle", "manual", "fired", "ErrEntryNotFound", "ErrEntryExpired", "acked all", "woken during a turn", "told more", "untold in part"} {
+		"lost unit", "rollover", "size", "window", "immediate", "lifecycle", "manual", "fired", ErrEntryNotFound.Error(), ErrEntryExpired.Error(), "acked all",
+		"acked items", ErrItemNotFound.Error(), ErrItemExpired.Error(), errPending.Error(), "a remainder without the newest item", "a remainder with the newest item", "woken during a turn", "told more", "untold in part"} {
 		if seen[what] == 0 && !testing.Short() { // -short makes a fifth of the histories, too few for what is rare
 			t.Errorf("no history had %q: the test does not test it", what)
 		}

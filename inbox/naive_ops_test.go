@@ -71,6 +71,8 @@ func (m *naive) missing(id notify.ID) error {
 func (m *naive) covered(c Ack) (items []*naiveItem, err error) {
 	var list []*naiveEntry
 	switch {
+	case c.RawIDs != nil:
+		return m.named(c.RawIDs)
 	case c.All:
 		for _, e := range m.entries {
 			if e.visibleAt(*c.AsOfSeq) {
@@ -100,6 +102,28 @@ func (m *naive) covered(c Ack) (items []*naiveItem, err error) {
 	return union(list), nil
 }
 
+// errPending is the error for an item that no entry shows yet.
+var errPending = errors.New("pending")
+
+// named lists the items that an acknowledgement names and that are not acknowledged.
+func (m *naive) named(ids []notify.ID) (items []*naiveItem, err error) {
+	for _, id := range ids {
+		at := slices.IndexFunc(m.items, func(it *naiveItem) bool { return RawID(it.seq) == id })
+		if at < 0 {
+			return nil, ErrItemNotFound
+		}
+		switch it := m.items[at]; {
+		case it.expired:
+			return nil, ErrItemExpired
+		case it.pending:
+			return nil, errPending
+		case !it.acked && !slices.Contains(items, it):
+			items = append(items, it)
+		}
+	}
+	return items, nil
+}
+
 // union lists the unacknowledged items of entries.
 func union(list []*naiveEntry) (items []*naiveItem) {
 	for _, e := range list {
@@ -112,8 +136,8 @@ func union(list []*naiveEntry) (items []*naiveItem) {
 	return items
 }
 
-// ack follows the acknowledgement of items.
-func (m *naive) ack(items []*naiveItem, by By, turnID string) (AckResult, error) {
+// ack follows the acknowledgement of items. byItems says that these were named, not entries.
+func (m *naive) ack(items []*naiveItem, byItems bool, by By, turnID string) (AckResult, error) {
 	out := AckResult{RemainderEntryIDs: []notify.ID{}}
 	if len(items) == 0 {
 		return out, nil
@@ -132,6 +156,18 @@ func (m *naive) ack(items []*naiveItem, by By, turnID string) (AckResult, error)
 		named = append(named, n)
 	}
 	shown := union(named)
+	for _, id := range body.RawIDs {
+		at := slices.IndexFunc(m.items, func(it *naiveItem) bool { return RawID(it.seq) == id })
+		if at < 0 || !slices.Contains(items, m.items[at]) {
+			return out, fmt.Errorf("P2: inbox/acked has %s, which was not named", id)
+		}
+		if !slices.Contains(shown, m.items[at]) {
+			shown = append(shown, m.items[at])
+		}
+	}
+	if (body.RawIDs != nil) != byItems || body.RawIDs != nil && len(body.RawIDs) != len(items) {
+		return out, fmt.Errorf("inbox/acked has the items %v; %d were named", body.RawIDs, len(items))
+	}
 	if body.RawCount != len(items) || body.By != by || body.TurnID != turnID || len(shown) != len(items) {
 		return out, fmt.Errorf("P2: inbox/acked %+v shows %d items, want %d", body, len(shown), len(items))
 	}

@@ -46,6 +46,7 @@ type naiveItem struct {
 	deadline       time.Time // the latest time at which an entry shows it
 	digest         *naiveDigest
 	about, outcome string
+	says, link     string
 	passive        bool // it is no reason for a snapshot
 	pending        bool
 	acked, told    bool
@@ -63,9 +64,8 @@ type naiveDigest struct {
 	items                       []*naiveItem
 	newest                      *naiveEntry
 	revision                    int
-	latest                      string // what the item said that came last, and was then the newest about its subject
-	latestLink                  string // where that leads
-	failing                     bool   // a first item has come since a window was posted
+	latest                      *naiveItem // that came last, and was then the newest about its subject
+	failing                     bool       // a first item has come since a window was posted
 }
 
 // newestAbout is the item about the same that occurred last.
@@ -244,7 +244,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 	}
 	next := &naiveItem{
 		source: it.Source, native: it.NativeID, sender: naiveSender(it), size: naiveSize(it), occurred: it.OccurredAt.Time, received: m.now,
-		deadline: m.now.Add(m.settings.MaxDelay), about: it.About, outcome: it.Outcome,
+		deadline: m.now.Add(m.settings.MaxDelay), about: it.About, outcome: it.Outcome, says: it.Summary, link: it.Link,
 	}
 	if !it.OccurredAt.After(time.Unix(0, 0)) || it.OccurredAt.UTC().Year() > 9999 { // no time that a sender can mean
 		next.occurred = m.now
@@ -320,7 +320,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		next.digest, next.pending = d, true
 		d.items = append(d.items, next)
 		if it.About == "" || d.newestAbout(it.About) == next {
-			d.latest, d.latestLink = it.Summary, it.Link
+			d.latest = next
 		}
 		out.DigestID = DigestID(d.seq)
 	}
@@ -366,7 +366,11 @@ func (m *naive) postItem(it *naiveItem, of *Item) (notify.ID, error) {
 	if want.Summary == "" {
 		want.Summary = it.source + " " + it.native
 	}
-	if err := samePost(body, &want, ReasonItem, "", []*naiveItem{it}, false); err != nil {
+	reason := ReasonItem
+	if of.Grouping != nil && of.Grouping.Flush == FlushImmediate {
+		reason = ReasonImmediate
+	}
+	if err := samePost(body, &want, reason, "", []*naiveItem{it}, false); err != nil {
 		return "", err
 	}
 	m.entries = append(m.entries, &naiveEntry{seq: e.h.Seq, kind: KindItem, items: []*naiveItem{it}, posted: want})
@@ -415,15 +419,9 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	}
 	want.Count = len(shown)
 	want.Summary = naiveSummary(d, shown, people)
-	last := shown[len(shown)-1]
-	if last == d.items[len(d.items)-1] {
-		want.Link = d.latestLink
-	}
+	want.Link = shown[len(shown)-1].link
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
-		if before := d.newest; last != d.items[len(d.items)-1] && last == before.items[len(before.items)-1] {
-			want.Link = before.posted.Link
-		}
 		superseded = EntryID(d.newest.seq)
 		d.newest.by = e.h.Seq
 	}
@@ -438,9 +436,9 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 
 // naiveSummary is the sentence for the families that the model uses.
 func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
-	latest := d.latest
-	if shown[len(shown)-1] != d.items[len(d.items)-1] {
-		latest = ""
+	latest := ""
+	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] {
+		latest = d.latest.says
 	}
 	subjects := d.subjects(shown)
 	n := len(subjects)

@@ -3,6 +3,7 @@ package inbox
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -608,5 +609,51 @@ func TestEveryFiringIsAnItem(t *testing.T) {
 	}
 	for ms := range time.Duration(3) {
 		fire(time.Second + ms*time.Millisecond)
+	}
+}
+
+// Naive: acknowledged is a prefix of what a digest has, so that an item in the middle takes the
+// older ones with it, and a snapshot that shows the newest item counts all of them as its own.
+func TestNamedItemsAloneAreAcknowledged(t *testing.T) {
+	w := newWorld()
+	single := w.ingest(t, single(1))[0]
+	var raws []notify.ID
+	for i := range 5 {
+		raws = append(raws, w.ingest(t, grouped(2+i))[0].RawID)
+	}
+	whole := w.flush(t)[0]
+	waits := w.ingest(t, grouped(9))[0].RawID
+	out := w.ack(t, Ack{RawIDs: []notify.ID{raws[4], raws[1], raws[4], single.RawID}})
+	if out.AckedItems != 3 || out.AckedEntries != 1 || len(out.RemainderEntryIDs) != 1 {
+		t.Fatalf("acknowledged %+v", out)
+	}
+	last := w.log[len(w.log)-2].body.(*Acked)
+	if want := []notify.ID{raws[4], raws[1], single.RawID}; !slices.Equal(last.RawIDs, want) || !slices.Equal(last.EntryIDs, []notify.ID{single.EntryID}) || last.RawCount != 3 {
+		t.Errorf("inbox/acked has %+v", last)
+	}
+	rest := w.entry(t, out.RemainderEntryIDs[0])
+	if old := w.entry(t, whole); rest.Count != 3 || rest.LastRawID != raws[3] || old.Unacked != 3 || old.SupersededBy != rest.EntryID {
+		t.Errorf("the rest is %+v of %+v", rest, old)
+	}
+	if d := w.digests()[0]; d.Pending != 1 || d.Unacked != 3 || !d.Open {
+		t.Errorf("the digest is %+v", d)
+	}
+	// Again, or what is pending beside it, changes nothing.
+	if out := w.ack(t, Ack{RawIDs: []notify.ID{raws[4]}}); out.AckedItems != 0 || out.AckedEntries != 0 || len(out.RemainderEntryIDs) != 0 {
+		t.Errorf("a repetition acknowledges %+v", out)
+	}
+	for _, other := range []notify.ID{waits, "raw_99", "ent_3"} {
+		var err error
+		if n := len(w.must(t, func(b *Book) { _, err = b.Ack(Ack{RawIDs: []notify.ID{raws[0], other}}) })); n != 0 || err == nil || !strings.Contains(err.Error(), "raw_ids[1]") {
+			t.Errorf("with %s the unit has %d events: %v", other, n, err)
+		}
+	}
+	// The snapshot of before acknowledges what is left of it, and the last named one the last entry.
+	if out := w.ack(t, Ack{EntryIDs: []notify.ID{whole}}); out.AckedItems != 3 || len(out.RemainderEntryIDs) != 0 {
+		t.Errorf("the older snapshot acknowledges %+v", out)
+	}
+	entry := w.flush(t)[0]
+	if out := w.ack(t, Ack{RawIDs: []notify.ID{waits}}); out.AckedEntries != 1 || w.entry(t, entry).Visible() || w.digests()[0].Open {
+		t.Errorf("the last item acknowledges %+v", out)
 	}
 }

@@ -16,6 +16,9 @@ type Reader interface {
 	// ExpandEntry reads the raw items of an entry, the oldest first. Errors:
 	// ErrEntryNotFound, ErrEntryExpired.
 	ExpandEntry(ctx context.Context, q Expand) (Expanded, error)
+	// InboxItems reads a page of the items that are kept, without their payloads. Errors:
+	// notify.ErrBadCursor, ErrUnknownDigest.
+	InboxItems(ctx context.Context, q ItemQuery) (ItemPage, error)
 	// ListTimers reads all timers of an inbox, in the order of their creation.
 	ListTimers(ctx context.Context, threadID string) ([]Timer, error)
 	// InboxOf reads what thread/read shows of an inbox.
@@ -32,6 +35,7 @@ type Read struct {
 	AfterEntryID      notify.ID // in the order of the read; "" = from its beginning
 	IncludeAcked      bool
 	IncludeSuperseded bool
+	IncludeItemIDs    bool // what each entry shows: Entry.ItemIDs
 	Limit             int
 	Newest            bool // the newest first
 }
@@ -60,21 +64,68 @@ type Expanded struct {
 	Latest int64
 }
 
-// RawItem is a raw item as inbox/expand returns it.
+// ItemQuery selects items of an inbox, the oldest first. Those that have expired are not among
+// them.
+type ItemQuery struct {
+	ThreadID string
+	State    ItemState // "" = any
+	Source   string    // "" = any
+	DigestID notify.ID // "" = any, or none
+	Cursor   string    // Next of the page before, in the same order
+	Limit    int
+	Newest   bool // the newest first
+}
+
+// ItemPage is the answer to an ItemQuery. A page that has looked at many items may have few, or
+// none, and a Next.
+type ItemPage struct {
+	Items  []RawItem
+	Next   string // "" = this is the last page
+	Latest int64
+}
+
+// ItemState says what has become of a raw item.
+type ItemState string
+
+// The states of a raw item.
+const (
+	ItemPending ItemState = "pending" // it waits in a digest, and no entry shows it yet
+	ItemPosted  ItemState = "posted"  // an entry shows it
+	ItemAcked   ItemState = "acked"
+)
+
+// ItemStates lists the states.
+var ItemStates = []ItemState{ItemPending, ItemPosted, ItemAcked}
+
+// RawItem is a raw item as inbox/items and inbox/expand return it. Only inbox/expand has the
+// Payload, with Truncated and TotalBytes.
 type RawItem struct {
-	RawID      notify.ID      `json:"raw_id"`
-	Source     string         `json:"source"`
-	NativeID   string         `json:"native_id"`
-	OccurredAt notify.Time    `json:"occurred_at"`
-	ReceivedAt notify.Time    `json:"received_at"`
-	Sender     string         `json:"sender,omitzero"`
-	Summary    string         `json:"summary,omitzero"`
-	Link       string         `json:"link,omitzero"` // where it can be looked at
-	Payload    jsontext.Value `json:"payload,omitzero"`
-	Truncated  bool           `json:"truncated,omitzero"`
-	TotalBytes int64          `json:"total_bytes,omitzero"`
-	DigestID   notify.ID      `json:"digest_id,omitzero"`
-	AckedAt    notify.Time    `json:"acked_at,omitzero"`
+	RawID           notify.ID      `json:"raw_id"`
+	State           ItemState      `json:"state"`
+	Source          string         `json:"source"`
+	NativeID        string         `json:"native_id"`
+	OccurredAt      notify.Time    `json:"occurred_at"`
+	ReceivedAt      notify.Time    `json:"received_at"`
+	Sender          string         `json:"sender,omitzero"`
+	Summary         string         `json:"summary,omitzero"`
+	Link            string         `json:"link,omitzero"` // where it can be looked at
+	About           string         `json:"about,omitzero"`
+	Outcome         string         `json:"outcome,omitzero"`
+	Payload         jsontext.Value `json:"payload,omitzero"`
+	Truncated       bool           `json:"truncated,omitzero"`
+	TotalBytes      int64          `json:"total_bytes,omitzero"`
+	DigestID        notify.ID      `json:"digest_id,omitzero"`
+	SubscriptionIDs []string       `json:"subscription_ids,omitempty"` // that have let it in
+	AckedAt         notify.Time    `json:"acked_at,omitzero"`
+}
+
+// ItemOf is a raw item as reads return it, without its payload.
+func ItemOf(r *Raw, body *Received, state ItemState) RawItem {
+	return RawItem{
+		RawID: RawID(r.Seq), State: state, Source: r.Source, NativeID: r.NativeID, OccurredAt: r.OccurredAt, ReceivedAt: r.ReceivedAt,
+		Sender: r.Sender, Summary: body.Summary, Link: r.Link, About: r.About, Outcome: r.Outcome, DigestID: DigestID(r.Digest),
+		SubscriptionIDs: body.SubscriptionIDs, AckedAt: r.AckedAt,
+	}
 }
 
 // Overview is what thread/read shows of an inbox.

@@ -23,7 +23,7 @@ type Inbox struct {
 	NewEntries     int
 	FlushAt        int64 // of the earliest flush
 	TimerAt        int64 // of the earliest timer
-	LeaseAt        int64 // when the earliest told entries become new again
+	LeaseAt        int64 // when to look at the leases of told entries: see lease.go
 	AckedAt        int64 // of the oldest acknowledged item that is kept
 	Expired        int64 // no entry or raw item with a greater seq was removed
 

@@ -38,6 +38,11 @@ type Entry struct {
 	AckedAt      notify.Time `json:"acked_at,omitzero"`
 	SupersededBy notify.ID   `json:"superseded_by,omitzero"`
 
+	// What it shows and is kept, the oldest first; MoreItems says that there may be more. Reads
+	// with Read.IncludeItemIDs have them.
+	ItemIDs   []notify.ID `json:"item_ids,omitempty"`
+	MoreItems bool        `json:"more_items,omitzero"`
+
 	ThreadID string `json:"-"`
 	Seq      int64  `json:"-"` // of EntryID, and so on; provisional until the commit
 	Digest   int64  `json:"-"`
@@ -47,6 +52,7 @@ type Entry struct {
 	Unacked  int    `json:"-"` // items that are not acknowledged
 	Fresh    bool   `json:"-"` // visible, with an item that is neither acknowledged nor told
 	Leases   int    `json:"-"` // how often a lease has made it new again
+	AtOnce   bool   `json:"-"` // an item that does not wait has posted it: it wakes at once
 }
 
 // Visible reports whether the entry is neither acknowledged nor superseded.
@@ -63,7 +69,7 @@ var EntryTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_entries",
 	Columns: []string{"created_seq", "thread_id", "kind", "digest", "revision", "source", "resource_ref", "event_family", "summary",
 		"count", "last_raw", "first_at", "last_at", "posted_at", "told_by_turn_id", "acked_at", "superseded_by", "unacked", "fresh", "told_seq",
-		"leases", "link"},
+		"leases", "at_once", "link"},
 	Key:     []string{"created_seq"},
 	Mutable: []string{"told_by_turn_id", "acked_at", "superseded_by", "unacked", "fresh", "told_seq", "leases"},
 	Unique:  ledger.ErrStale,
@@ -116,7 +122,7 @@ func (e *Entry) Values(first int64) (ledger.Values, error) {
 		notify.Settle(e.Seq, first), e.ThreadID, string(e.Kind), notify.Settle(e.Digest, first), int64(e.Revision), e.Source,
 		e.ResourceRef, e.EventFamily, e.Summary, int64(e.Count), notify.Settle(e.LastRaw, first), e.FirstAt.Milli(), e.LastAt.Milli(),
 		e.PostedAt.Milli(), e.ToldByTurnID, e.AckedAt.Milli(), notify.Settle(e.By, first), int64(e.Unacked), ledger.Flag(e.Fresh),
-		notify.Settle(e.ToldSeq, first), int64(e.Leases), e.Link,
+		notify.Settle(e.ToldSeq, first), int64(e.Leases), ledger.Flag(e.AtOnce), e.Link,
 	}, nil
 }
 
@@ -127,7 +133,7 @@ func ReadEntry(v ledger.Values) *Entry {
 		ResourceRef: v.Text(6), EventFamily: v.Text(7), Summary: v.Text(8), Count: int(v.Int(9)), LastRaw: v.Int(10),
 		FirstAt: notify.TimeFromMilli(v.Int(11)), LastAt: notify.TimeFromMilli(v.Int(12)), PostedAt: notify.TimeFromMilli(v.Int(13)),
 		ToldByTurnID: v.Text(14), AckedAt: notify.TimeFromMilli(v.Int(15)), By: v.Int(16), Unacked: int(v.Int(17)), Fresh: v.Int(18) != 0,
-		ToldSeq: v.Int(19), Leases: int(v.Int(20)), Link: v.Text(21),
+		ToldSeq: v.Int(19), Leases: int(v.Int(20)), AtOnce: v.Int(21) != 0, Link: v.Text(22),
 	}
 	e.name()
 	return e

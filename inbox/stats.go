@@ -7,7 +7,8 @@ import "time"
 type Stats struct {
 	Received   int
 	Duplicates int
-	Merged     int             // items that joined an open digest
+	Grouped    int             // items that joined an open digest
+	Merged     int             // those of them whose digest had been posted before
 	Opened     int             // digests
 	Closed     map[string]int  // digests, by what closed them: a Reason, or acked
 	Posted     map[Reason]int  // entries

@@ -43,6 +43,9 @@ func sortEntries(list []*Entry) {
 // Tell says that the turn's prompt tells the entries.
 func (b *Book) Tell(entries []*Entry, turnID string) {
 	b.add(notify.InboxTold, &Told{EntryIDs: idsOf(entries), TurnID: turnID})
+	if lease := b.Settings.ToldLease; lease != 0 && b.rows.inbox().LeaseAt == 0 {
+		b.rows.leaseAt(b.Now.Add(lease).UnixMilli()) // the turn ends after now
+	}
 }
 
 // TellNewAttempt says that the list for a new attempt of a turn tells these entries, those of

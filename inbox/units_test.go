@@ -334,3 +334,36 @@ func TestWaitsAreThoseOfItemsUntilTheirFirstEntry(t *testing.T) {
 		return err
 	})
 }
+
+// The newest item of a snapshot may expire long before the others are acknowledged. The snapshot
+// is removed with the last of them all the same, and its digest too.
+func TestASnapshotIsRemovedWithTheLastOfItsItems(t *testing.T) {
+	w := newWorld()
+	var raws []notify.ID
+	for i := range 3 {
+		raws = append(raws, w.ingest(t, grouped(i))[0].RawID)
+	}
+	w.flush(t)
+	expire := func() {
+		w.must(t, func(b *Book) {
+			if _, err := b.Expire(w.now.Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	w.ack(t, Ack{RawIDs: raws[2:]})
+	w.advance(time.Hour)
+	expire()
+	if n := len(all[*Entry](w.store, EntryTable)); n != 2 {
+		t.Fatalf("%d entries, want the snapshot and the rest of it", n)
+	}
+	w.ack(t, Ack{RawIDs: raws[:2]})
+	w.advance(time.Hour)
+	expire()
+	if entries, digests := all[*Entry](w.store, EntryTable), w.digests(); len(entries) != 0 || len(digests) != 0 {
+		t.Errorf("left are the entries %+v and the digests %+v", entries, digests)
+	}
+	if err := w.sameRows(); err != nil {
+		t.Error(err)
+	}
+}

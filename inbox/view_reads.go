@@ -2,10 +2,13 @@ package inbox
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // stored returns the raw item of this identity, nil if there is none.
@@ -41,6 +44,56 @@ func (v *view) entryOf(id notify.ID) (*Entry, error) {
 		return nil, ErrEntryNotFound
 	}
 	return e, nil
+}
+
+// named finds items by their ids, each once. An item that is pending, in no snapshot yet, was not
+// shown to anybody.
+func (v *view) named(ids []notify.ID) (list []*Raw, err error) {
+	known := make(map[int64]bool, len(ids))
+	for i, id := range ids {
+		field := fmt.Sprintf("raw_ids[%d]", i)
+		r, err := v.itemOf(id)
+		switch {
+		case err != nil:
+			return nil, about(field, err)
+		case v.isPending(r):
+			return nil, turns.Invalid(field, ReasonPending, "%s waits in a digest, and no entry shows it yet: inbox/flush posts it", id)
+		case !known[r.Seq]:
+			known[r.Seq] = true
+			list = append(list, r)
+		}
+	}
+	return list, v.err
+}
+
+// itemOf finds a raw item by its id.
+func (v *view) itemOf(id notify.ID) (*Raw, error) {
+	seq, ok := id.Seq(RawPrefix)
+	if !ok {
+		return nil, ErrItemNotFound
+	}
+	r, ok := v.Row(RawTable, seq).(*Raw)
+	if v.err != nil {
+		return nil, v.err
+	}
+	switch {
+	case ok && r.ThreadID != v.threadID:
+		return nil, ErrItemNotFound
+	case ok && r.Expired, !ok && seq <= v.inbox().Expired:
+		return nil, ErrItemExpired
+	case !ok:
+		return nil, ErrItemNotFound
+	}
+	return r, nil
+}
+
+func (v *view) isPending(r *Raw) bool {
+	d, ok := v.Row(DigestTable, r.Digest).(*Digest)
+	if !ok {
+		return false
+	}
+	newest, _ := v.Row(EntryTable, d.Newest).(*Entry)
+	return d.IsPending(newest, r)
 }
 
 // entryOfItem returns the entry of one raw item that belongs to no digest, nil if
@@ -133,9 +186,6 @@ func (v *view) pending(want func(*Digest) bool) (list []*Digest) {
 // finish returns the rows that the unit changes, in the order in which they must
 // be written.
 func (v *view) finish() []ledger.Row {
-	if v.boxNew {
-		v.schedule()
-	}
 	list := make([]ledger.Row, 0, len(v.changed)+1)
 	for _, r := range v.changed {
 		if _, removal := r.(*ledger.Removal); removal {
@@ -154,9 +204,9 @@ func (v *view) finish() []ledger.Row {
 }
 
 // schedule sets when the inbox has something to do by itself: at the earliest
-// flush of a digest, and at the earliest timer.
-func (v *view) schedule() {
-	v.box.FlushAt, v.box.TimerAt = v.nextFlush(), v.nextTimer()
+// flush of a digest, at the earliest timer, and when the first lease of told entries is over.
+func (v *view) schedule(now time.Time, lease time.Duration) {
+	v.box.FlushAt, v.box.TimerAt, v.box.LeaseAt = v.nextFlush(), v.nextTimer(), v.nextLease(now, lease)
 }
 
 // nextFlush is the earliest flush of a digest, in milliseconds; 0 = none.

@@ -48,51 +48,160 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 	return WakeVerdict{OK: true}
 }
 
-// EndsWait judges whether the ends of background child turns, which alone are fresh in the inbox
-// of a thread, wait for each other: with WhenSettled an end wakes its owner once no background
-// child turn of the same turn is unended, once the oldest of them has waited for WakeMaxWait, or
-// once a client has asked to wake the thread. reserved says which ends an answer under way
-// tells: they neither wake nor wait. The verdict is from rows alone, so that a restart changes
-// nothing. With an error it is zero.
-func EndsWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
-	if s.WakeWhen != WhenSettled {
+// EntriesWait judges whether what is fresh in the inbox of a thread waits for more, so that one
+// wake tells it all.
+//
+// Ends of background child turns wait for each other: with WhenSettled an end is due once no
+// background child turn of the same turn is unended, or once the oldest of them has waited for
+// WakeMaxWait. With WhenEach it is due at once.
+//
+// Everything else, and an end of a child turn that has worked for no turn, waits until nothing
+// was posted for WakeWindow, at most maxWindows of these. It waits no longer when a prompt could
+// tell no more.
+//
+// An end that is due, an item that does not wait (FlushImmediate), a turn that a client has
+// started since, and a client who has asked to wake the thread end all waiting: a wake tells
+// everything. reserved says which ends an answer under way tells: they neither wake nor wait.
+//
+// The verdict is from rows alone, so that a restart changes nothing. With an error it is zero.
+func EntriesWait(r ledger.Reader, box *Inbox, s Settings, now time.Time, reserved func(turnID string) bool) (v WakeVerdict, err error) {
+	w := waiting{r: r, box: box, s: s, now: now}
+	if s.WakeWhen == WhenSettled {
+		if w.unended, err = turns.ParentsOfUnended(r, box.ThreadID); err != nil {
+			return v, err
+		}
+	}
+	if s.WakeWindow == 0 && len(w.unended) == 0 {
 		return WakeVerdict{OK: true}, nil
 	}
-	unended, err := turns.ParentsOfUnended(r, box.ThreadID)
-	if err != nil {
-		return v, err
-	}
-	if len(unended) == 0 {
-		return WakeVerdict{OK: true}, nil
-	}
-	var oldest time.Time // of the ends that wait
+	over := false
 	err = r.Scan(ledger.Range{Index: EntryNew, Prefix: []any{box.ThreadID}}, func(c ledger.Values) error {
 		e := ReadEntry(c)
 		turnID, parent, err := endOf(r, e)
-		switch {
-		case err != nil:
+		if err != nil || turnID != "" && reserved(turnID) {
 			return err
-		case turnID != "" && reserved(turnID):
-			return nil
-		case !unended[parent] || e.LastRaw <= box.Woken: // no end, or one that waits for nothing
-			v.OK = true
+		}
+		if over, err = w.add(e, parent); err == nil && over {
 			return ledger.ErrEnough
-		case oldest.IsZero() || e.PostedAt.Before(oldest):
-			oldest = e.PostedAt.Time
+		}
+		return err
+	})
+	if err == nil && !over && w.n > 0 {
+		over, err = askedSince(r, box.ThreadID, w.first)
+	}
+	switch {
+	case err != nil:
+		return WakeVerdict{}, err
+	case over:
+		return WakeVerdict{OK: true}, nil
+	}
+	return w.verdict(), nil
+}
+
+// maxWindows is how many windows the oldest of what waits for more does wait at most.
+const maxWindows = 5
+
+// waiting is what waits for more in an inbox.
+type waiting struct {
+	r       ledger.Reader
+	box     *Inbox
+	s       Settings
+	now     time.Time
+	unended map[string]bool // turns with background child turns that have not ended
+
+	end            time.Time // the oldest end that waits for its siblings
+	oldest, newest time.Time // of the others
+	first          int64     // seq of the first of these
+	n              int
+}
+
+// add adds a fresh entry; parent is the turn for which a child turn has worked whose end it is. It
+// reports whether waiting is over.
+func (w *waiting) add(e *Entry, parent string) (over bool, err error) {
+	switch {
+	case e.LastRaw <= w.box.Woken || e.AtOnce:
+		return true, nil
+	case w.unended[parent]:
+		if w.end.IsZero() || e.PostedAt.Before(w.end) {
+			w.end = e.PostedAt.Time
+		}
+		return false, nil
+	case parent != "" || w.s.WakeWindow == 0:
+		return true, nil
+	}
+	since, atOnce, err := w.sinceOf(e)
+	if w.n++; w.n == 1 || since.Before(w.oldest) {
+		w.oldest = since
+	}
+	if w.n == 1 {
+		w.first = e.Seq
+	}
+	if e.PostedAt.After(w.newest) {
+		w.newest = e.PostedAt.Time
+	}
+	// A time to come is one from before the clock was set back.
+	return atOnce || w.newest.After(w.now) || w.oldest.After(w.now) || w.n == MaxToldEntries, err
+}
+
+// sinceOf is since when what an entry shows waits: since the first of the snapshots up to this one
+// of which the agent was told none. atOnce says that an item is among it that does not wait.
+func (w *waiting) sinceOf(e *Entry) (since time.Time, atOnce bool, err error) {
+	since = e.PostedAt.Time
+	if e.Revision < 2 {
+		return since, false, nil
+	}
+	err = w.r.Scan(ledger.Range{Index: EntryOfDigest, Prefix: []any{e.Digest}, After: e.Seq, Newest: true}, func(v ledger.Values) error {
+		old := ReadEntry(v)
+		if old.ToldByTurnID != "" {
+			return ledger.ErrEnough
+		}
+		if since, atOnce = old.PostedAt.Time, old.AtOnce; atOnce || !since.After(w.now.Add(-maxWindows*w.s.WakeWindow)) {
+			return ledger.ErrEnough
 		}
 		return nil
 	})
-	if err != nil {
-		return WakeVerdict{}, err
+	return since, atOnce, err
+}
+
+// verdict says when waiting is over by time.
+func (w *waiting) verdict() (v WakeVerdict) {
+	until := func(at, latest time.Time) {
+		switch {
+		case !at.After(w.now) || at.After(latest): // or it was posted before the clock was set back
+			v.OK = true
+		case v.At.IsZero() || at.Before(v.At):
+			v.At = at
+		}
 	}
-	if v.OK || oldest.IsZero() || s.WakeMaxWait == 0 {
-		return v, nil
+	if !w.end.IsZero() && w.s.WakeMaxWait != 0 {
+		until(w.end.Add(w.s.WakeMaxWait), w.now.Add(w.s.WakeMaxWait+time.Minute))
 	}
-	v.At = oldest.Add(s.WakeMaxWait)
-	if !v.At.After(now) || v.At.After(now.Add(s.WakeMaxWait+time.Minute)) { // or it was posted before the clock was set back
-		v = WakeVerdict{OK: true}
+	if w.n > 0 {
+		at := w.newest.Add(w.s.WakeWindow)
+		if most := w.oldest.Add(maxWindows * w.s.WakeWindow); most.Before(at) {
+			at = most
+		}
+		until(at, at)
 	}
-	return v, nil
+	if v.OK {
+		v.At = time.Time{}
+	}
+	return v
+}
+
+// askedSince reports whether a client has asked for a turn of the thread after a seq.
+func askedSince(r ledger.Reader, threadID string, seq int64) (asked bool, err error) {
+	err = r.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Until: seq, Newest: true}, func(v ledger.Values) error {
+		t, err := turns.Read(v)
+		if err != nil {
+			return err
+		}
+		if asked = !t.Wake && !t.IsChild() && t.Continues == ""; asked {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+	return asked, err
 }
 
 // endOf reads which child turn's end an entry shows, and the turn for which that has worked;
@@ -128,16 +237,17 @@ func (b *Book) Stall(v WakeVerdict) {
 }
 
 // Chain is the chain of a wake that tells these entries: one more than the highest chain of
-// the turns that they are about, 0 without any. Entries from before the bound was lifted do
-// not count.
+// the turns that they are about, 0 without any, and one more for each lease of the entry. Entries
+// from before the bound was lifted count only their leases.
 func Chain(b *Book, entries []*Entry) int {
 	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
+		chain = max(chain, e.Leases)
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage && e.Source != SourceTurns {
 			continue
 		}
 		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Seq > lifted {
-			chain = max(chain, r.Chain)
+			chain = max(chain, r.Chain+e.Leases)
 		}
 	}
 	return chain

@@ -80,6 +80,15 @@ func (r *Reads) ReadInbox(ctx context.Context, q inbox.Read) (out inbox.Page, er
 			return inbox.Page{}, err
 		}
 		page := inbox.Page{Entries: list.Rows, Latest: list.Latest, UnackedEntries: box.UnackedEntries, PendingItems: box.PendingItems}
+		if q.IncludeItemIDs {
+			kept, err := nameItems(s, page.Entries)
+			if err != nil {
+				return inbox.Page{}, err
+			}
+			if kept < len(page.Entries) {
+				page.Entries, list.Next = page.Entries[:kept], strconv.FormatInt(page.Entries[kept-1].Seq, 10)
+			}
+		}
 		if list.Next != "" {
 			seq, err := strconv.ParseInt(list.Next, 10, 64)
 			if err != nil {
@@ -161,10 +170,11 @@ type expansion struct {
 }
 
 func (x *expansion) read() error {
-	list, next, err := x.items()
+	shown, err := shownItems(x.s, x.entry, x.after, x.limit, turns.MaxListScan)
 	if err != nil {
 		return err
 	}
+	list, next := shown.items, shown.next
 	if x.after == 0 && next == 0 && len(list) != x.entry.Count {
 		return inbox.ErrEntryExpired // the row of an item that expired has been removed
 	}
@@ -185,43 +195,52 @@ func (x *expansion) read() error {
 			break
 		}
 		x.bytes += size
-		x.out.Items = append(x.out.Items, inbox.RawItem{
-			RawID: inbox.RawID(raw.Seq), Source: raw.Source, NativeID: raw.NativeID, OccurredAt: raw.OccurredAt,
-			ReceivedAt: raw.ReceivedAt, Sender: raw.Sender, Summary: body.Summary, Link: body.Link, Payload: body.Payload, Truncated: body.Truncated,
-			TotalBytes: body.TotalBytes, DigestID: inbox.DigestID(raw.Digest), AckedAt: raw.AckedAt,
-		})
+		it := inbox.ItemOf(raw, body, inbox.ItemPosted)
+		if raw.AckedSeq != 0 {
+			it.State = inbox.ItemAcked
+		}
+		it.Payload, it.Truncated, it.TotalBytes = body.Payload, body.Truncated, body.TotalBytes
+		x.out.Items = append(x.out.Items, it)
 	}
 	x.out.Next = inbox.RawID(next)
 	return nil
 }
 
-// items lists the rows of a page: those that the entry shows after x.after. next
-// is where the next page begins, 0 after the last row.
-func (x *expansion) items() (list []*inbox.Raw, next int64, err error) {
-	e := x.entry
+// shown is a page of what an entry shows. next is where the next page begins, 0 after the last
+// row; looked is how many rows were looked at.
+type shown struct {
+	items  []*inbox.Raw
+	next   int64
+	looked int
+}
+
+// shownItems lists the rows of the items that an entry shows after a seq, at most limit of them,
+// and looks at most at so many rows.
+func shownItems(s Snapshot, e *inbox.Entry, after int64, limit, most int) (out shown, err error) {
 	if e.Digest == 0 {
-		raw, err := one(x.s, rawOf, inbox.RawBySeq, e.LastRaw)
-		if raw != nil && raw.Seq > x.after {
-			list = append(list, raw)
+		out.looked = 1
+		raw, err := one(s, rawOf, inbox.RawBySeq, e.LastRaw)
+		if raw != nil && raw.Seq > after {
+			out.items = append(out.items, raw)
 		}
-		return list, 0, err
+		return out, err
 	}
-	looked, last := 0, int64(0)
-	err = x.s.Scan(ledger.Range{Index: inbox.RawOfDigest, Prefix: []any{e.Digest}, After: x.after, Until: e.LastRaw + 1}, func(v ledger.Values) error {
+	last := after
+	err = s.Scan(ledger.Range{Index: inbox.RawOfDigest, Prefix: []any{e.Digest}, After: after, Until: e.LastRaw + 1}, func(v ledger.Values) error {
 		raw := inbox.ReadRaw(v)
-		shown := raw.AckedSeq == 0 || raw.AckedSeq > e.Seq // others were acknowledged when it was posted
-		if looked == turns.MaxListScan || shown && len(list) == x.limit {
-			next = last
+		shows := raw.AckedSeq == 0 || raw.AckedSeq > e.Seq // others were acknowledged when it was posted
+		if out.looked == most || shows && len(out.items) == limit {
+			out.next = last
 			return ledger.ErrEnough
 		}
-		looked++
+		out.looked++
 		last = raw.Seq
-		if shown {
-			list = append(list, raw)
+		if shows {
+			out.items = append(out.items, raw)
 		}
 		return nil
 	})
-	return list, next, err
+	return out, err
 }
 
 // ListTimers implements inbox.Reader.

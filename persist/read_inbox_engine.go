@@ -148,13 +148,11 @@ func (r *Reads) Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Re
 
 // InboxTotals counts the pending and the unacknowledged raw items of all inboxes,
 // for metrics. It reads a row of each inbox.
-func (r *Reads) InboxTotals(ctx context.Context) (pending, unacked int64, err error) {
-	err = r.db.Snapshot(ctx, ForScans, func(s Snapshot) error {
-		return s.Scan(ledger.Range{Index: inbox.ByThread, After: "", First: inboxUnacked}, func(v ledger.Values) error {
-			pending += v.Int(inboxPending - 1)
-			unacked += v.Int(inboxUnacked - 1)
-			return nil
-		})
+func InboxTotals(s ledger.Reader) (pending, unacked int64, err error) {
+	err = s.Scan(ledger.Range{Index: inbox.ByThread, After: "", First: inboxUnacked}, func(v ledger.Values) error {
+		pending += v.Int(inboxPending - 1)
+		unacked += v.Int(inboxUnacked - 1)
+		return nil
 	})
 	return pending, unacked, err
 }

@@ -190,6 +190,13 @@ func (f *foldedInbox) compare(s ledger.Reader, thread string) (diffs []Differenc
 	}
 	var row ledger.Row
 	if f.row != nil {
+		if v != nil { // it depends on the policy in force, which is not in the log
+			stored, err := inbox.ReadRow(v)
+			if err != nil {
+				return nil, err
+			}
+			f.row.LeaseAt = stored.LeaseAt
+		}
 		row = f.row
 	}
 	if diffs, err = compareColumns(inbox.Table, thread, v, row); err != nil {

@@ -16,6 +16,7 @@ type fakeInboxes struct {
 	*fakeEngine
 	read   inbox.Read   // of the last ReadInbox
 	expand inbox.Expand // of the last ExpandEntry
+	items  inbox.ItemQuery
 }
 
 // fakeSources has one configured source, gh. The filter of a subscription must be
@@ -119,6 +120,11 @@ func (f *fakeInboxes) ReadInbox(_ context.Context, q inbox.Read) (inbox.Page, er
 func (f *fakeInboxes) ExpandEntry(_ context.Context, q inbox.Expand) (inbox.Expanded, error) {
 	f.expand = q
 	return inbox.Expanded{Items: []inbox.RawItem{{RawID: "raw_7", Payload: []byte(`{"a":1}`)}}, Next: "raw_7", Latest: 9}, f.failWith
+}
+
+func (f *fakeInboxes) InboxItems(_ context.Context, q inbox.ItemQuery) (inbox.ItemPage, error) {
+	f.items = q
+	return inbox.ItemPage{Items: []inbox.RawItem{{RawID: "raw_7", State: inbox.ItemPending}}, Next: "7", Latest: 9}, f.failWith
 }
 
 func (f *fakeInboxes) ListTimers(context.Context, string) ([]inbox.Timer, error) {

@@ -81,6 +81,13 @@ func TestBadParamsOfInboxesReachNoEngine(t *testing.T) {
 		{"inbox/ack", `"entry_ids":["ent_1","raw_1"]`, "entry_not_found", "entry_ids[1]", ""},
 		{"inbox/ack", `"entry_ids":["ent_01"]`, "entry_not_found", "entry_ids[0]", ""},
 		{"inbox/ack", `"through_entry_id":"ent_-1"`, "entry_not_found", "through_entry_id", ""},
+		{"inbox/ack", `"raw_ids":[]`, "invalid_params", "raw_ids", "out_of_range"},
+		{"inbox/ack", `"raw_ids":["raw_1"],"entry_ids":["ent_1"]`, "invalid_params", "entry_ids", "required"},
+		{"inbox/ack", `"raw_ids":["raw_1"],"as_of_seq":1`, "invalid_params", "as_of_seq", "invalid"},
+		{"inbox/ack", `"raw_ids":["raw_1","ent_1"]`, "item_not_found", "raw_ids[1]", ""},
+		{"inbox/items", `"state":"acknowledged"`, "invalid_params", "state", "unknown"},
+		{"inbox/items", `"limit":1001`, "invalid_params", "limit", "out_of_range"},
+		{"inbox/items", `"order":"newest"`, "invalid_params", "order", "unknown"},
 		{"inbox/flush", `"digest_id":"7"`, "entry_not_found", "digest_id", ""},
 		{"inbox/read", `"after_entry_id":"raw_1"`, "invalid_params", "after_entry_id", "invalid"},
 		{"inbox/read", `"limit":0`, "invalid_params", "limit", "out_of_range"},
@@ -127,7 +134,9 @@ func TestErrorsOfInboxesBecomeKinds(t *testing.T) {
 		field string
 	}{
 		{inbox.ErrEntryNotFound, api.KindEntryNotFound, -32002, ""}, {inbox.ErrEntryExpired, api.KindEntryExpired, -32002, ""},
-		{inbox.ErrDigestNotFound, api.KindEntryNotFound, -32002, "digest_id"}, {inbox.ErrTimerNotFound, api.KindTimerNotFound, -32002, ""},
+		{inbox.ErrDigestNotFound, api.KindEntryNotFound, -32002, "digest_id"}, {inbox.ErrUnknownDigest, api.KindDigestNotFound, -32002, "digest_id"},
+		{inbox.ErrItemNotFound, api.KindItemNotFound, -32002, ""}, {inbox.ErrItemExpired, api.KindEntryExpired, -32002, ""},
+		{&inbox.FieldError{Field: "raw_ids[3]", Err: inbox.ErrItemNotFound}, api.KindItemNotFound, -32002, "raw_ids[3]"}, {inbox.ErrTimerNotFound, api.KindTimerNotFound, -32002, ""},
 		{inbox.ErrSubscriptionNotFound, api.KindSubscriptionNotFound, -32002, ""}, {inbox.ErrConflict, api.KindConflict, -32003, ""},
 		{inbox.ErrFull, api.KindOverloaded, -32001, ""}, {inbox.ErrTooManyTimers, api.KindOverloaded, -32001, ""},
 		{inbox.ErrTooManySubscriptions, api.KindOverloaded, -32001, ""}, {threads.ErrClosed, api.KindThreadClosed, -32004, ""},
@@ -151,8 +160,10 @@ func TestInboxesAreRead(t *testing.T) {
 	r := newRig(t)
 	f := withInboxes(t, r)
 	for _, c := range []struct{ method, params, answer string }{
-		{"inbox/read", `{"thread_id":"full","after_entry_id":"ent_3","include_acked":true,"limit":7,"order":"desc"}`, `{"entries":[],"as_of_seq":9,"next_after_entry_id":"ent_9","unacked_entries":2,"pending_items":1}`},
+		{"inbox/read", `{"thread_id":"full","after_entry_id":"ent_3","include_acked":true,"include_item_ids":true,"limit":7,"order":"desc"}`, `{"entries":[],"as_of_seq":9,"next_after_entry_id":"ent_9","unacked_entries":2,"pending_items":1}`},
 		{"inbox/expand", `{"thread_id":"full","entry_id":"ent_3","after_raw_id":"raw_2"}`, `"payload":{"a":1}`},
+		{"inbox/items", `{"thread_id":"full","order":"asc"}`, `"items":[{"raw_id":"raw_7","state":"pending",`},
+		{"inbox/items", `{"thread_id":"full","state":"pending","source":"ci","digest_id":"dig_3","cursor":"9","limit":7}`, `,"next_cursor":"7","latest_seq":9}`},
 		{"timer/list", `{"thread_id":"full"}`, `"timer_id":"timer_1"`},
 		{"thread/read", `{"thread_id":"full"}`, `"inbox":{"unacked":2,"pending":1}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
 		{"thread/read", `{"thread_id":"empty"}`, `"inbox":{"unacked":0,"pending":0}},"children":{"blocking":0,"notify":0,"untold":0,"room":0},"latest_seq":`},
@@ -166,14 +177,17 @@ func TestInboxesAreRead(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.method, c.params, answer, c.answer)
 		}
 	}
-	want := inbox.Read{ThreadID: "full", AfterEntryID: "ent_3", IncludeAcked: true, Limit: 7, Newest: true}
+	want := inbox.Read{ThreadID: "full", AfterEntryID: "ent_3", IncludeAcked: true, IncludeItemIDs: true, Limit: 7, Newest: true}
 	if f.read != want {
 		t.Errorf("ReadInbox got %+v, want %+v", f.read, want)
 	}
 	if want := (inbox.Expand{ThreadID: "full", EntryID: notify.ID("ent_3"), AfterRawID: "raw_2", Limit: 100}); f.expand != want {
 		t.Errorf("ExpandEntry got %+v, want %+v", f.expand, want)
 	}
-	for _, method := range []string{"inbox/read", "timer/list", "thread/read"} {
+	if want := (inbox.ItemQuery{ThreadID: "full", State: inbox.ItemPending, Source: "ci", DigestID: "dig_3", Cursor: "9", Limit: 7, Newest: true}); f.items != want {
+		t.Errorf("InboxItems got %+v, want %+v", f.items, want)
+	}
+	for _, method := range []string{"inbox/read", "inbox/items", "timer/list", "thread/read"} {
 		if _, answer := r.post(request("1", method, `{"thread_id":"missing"}`)); kindOf(t, answer) != api.KindThreadNotFound {
 			t.Errorf("%s: %s", method, answer)
 		}

@@ -30,7 +30,7 @@ func (s *Server) addInbox() {
 	}, s.inboxRead)
 	add(s, tool{
 		name:        "inbox_ack",
-		description: "Acknowledge entries of your inbox that are dealt with: those of entry_ids, or all up to through_entry_id.",
+		description: "Acknowledge entries of your inbox that are dealt with: those of entry_ids, or all up to through_entry_id. With raw_ids: single items of entries; the others stay.",
 		repeats:     true,
 	}, s.inboxAck)
 	add(s, tool{
@@ -143,24 +143,27 @@ func payloadText(payload jsontext.Value) string {
 type inboxAckIn struct {
 	EntryIDs       []string `json:"entry_ids,omitempty" jsonschema:"these entries"`
 	ThroughEntryID string   `json:"through_entry_id,omitempty" jsonschema:"this entry and all before it"`
+	RawIDs         []string `json:"raw_ids,omitempty" jsonschema:"these items alone, such as raw_42"`
 }
 
 func (s *Server) inboxAck(ctx context.Context, r *request, in inboxAckIn) (answer, *api.Error) {
-	ids := make([]notify.ID, len(in.EntryIDs))
-	for i, id := range in.EntryIDs {
-		ids[i] = notify.ID(id)
-	}
-	if len(ids) == 0 {
-		ids = nil
+	ids := func(texts []string) (list []notify.ID) { // nil if there are none
+		for _, id := range texts {
+			list = append(list, notify.ID(id))
+		}
+		return list
 	}
 	a, raw, refused := call[api.InboxAckResult](ctx, s.Caller, "inbox/ack", api.InboxAckParams{
-		Ack: inbox.Ack{ThreadID: r.agent.ThreadID, EntryIDs: ids, ThroughEntryID: notify.ID(in.ThroughEntryID)},
+		Ack: inbox.Ack{ThreadID: r.agent.ThreadID, EntryIDs: ids(in.EntryIDs), ThroughEntryID: notify.ID(in.ThroughEntryID), RawIDs: ids(in.RawIDs)},
 	})
 	if refused != nil {
 		return answer{}, refused
 	}
 	text := fmt.Sprintf("Acknowledged: %d items.", a.AckedItems)
-	if len(a.RemainderEntryIDs) > 0 {
+	switch {
+	case len(a.RemainderEntryIDs) > 0 && len(in.RawIDs) > 0:
+		text += fmt.Sprintf(" The others are in %v.", a.RemainderEntryIDs)
+	case len(a.RemainderEntryIDs) > 0:
 		text += " More has arrived meanwhile: call inbox_read."
 	}
 	return saying(text+"\n", raw), nil

@@ -115,6 +115,7 @@ func TestToolsCallMethods(t *testing.T) {
 			{"inbox_read", nil, "ent_3 (message, 1): hello", []string{`own inbox/read {"thread_id":"own","limit":50}`}},
 			{"inbox_read", map[string]any{"entry_id": "ent_3"}, "hello there", []string{`own inbox/expand {"thread_id":"own","entry_id":"ent_3","limit":10}`}},
 			{"inbox_ack", map[string]any{"entry_ids": []string{"ent_3"}}, "2 items", []string{`own inbox/ack {"thread_id":"own","entry_ids":["ent_3"]}`}},
+			{"inbox_ack", map[string]any{"raw_ids": []string{"raw_3"}}, "2 items", []string{`own inbox/ack {"thread_id":"own","raw_ids":["raw_3"]}`}},
 			{"inbox_ack", map[string]any{"through_entry_id": "ent_3"}, "2 items", []string{`own inbox/ack {"thread_id":"own","through_entry_id":"ent_3"}`}},
 			{"inbox_subscribe", map[string]any{"thread_ids": []string{"child"}}, "arrive", []string{`own inbox/subscribe {"thread_id":"own","source":"events","thread_ids":["child"],"methods":["final"]}`}},
 			{"inbox_subscribe", map[string]any{"thread_ids": []string{"child"}, "questions": true}, "arrive", []string{`own inbox/subscribe {"thread_id":"own","source":"events","thread_ids":["child"],"methods":["final","questions"]}`}},

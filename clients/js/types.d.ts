@@ -2230,6 +2230,7 @@ export interface InboxReadParams {
   after_entry_id?: string | null;
   include_acked?: boolean | null;
   include_superseded?: boolean | null;
+  include_item_ids?: boolean | null;
   limit?: number | null;
   order?: Open<"asc" | "desc"> | null;
   _meta?: unknown;
@@ -2255,6 +2256,8 @@ export type InboxReadResult = {
     told_by_turn_id?: string;
     acked_at?: string;
     superseded_by?: string;
+    item_ids?: string[];
+    more_items?: boolean;
   }[];
   as_of_seq: number;
   next_after_entry_id?: string;
@@ -2274,6 +2277,7 @@ export interface InboxExpandParams {
 export type InboxExpandResult = {
   items: {
     raw_id: string;
+    state: string;
     source: string;
     native_id: string;
     occurred_at: string;
@@ -2281,20 +2285,60 @@ export type InboxExpandResult = {
     sender?: string;
     summary?: string;
     link?: string;
+    about?: string;
+    outcome?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
     digest_id?: string;
+    subscription_ids?: string[];
     acked_at?: string;
   }[];
   next_after_raw_id?: string;
   as_of_seq: number;
 };
 
-/** Acknowledges exactly the raw items of entries. What has arrived since stays. */
+/** Returns the raw items of an inbox without their payloads, also those that no entry shows yet: the newest first; with order asc, the oldest first. */
+export interface InboxItemsParams {
+  thread_id: string;
+  state?: string | null;
+  source?: string | null;
+  digest_id?: string | null;
+  limit?: number | null;
+  cursor?: string | null;
+  order?: Open<"asc" | "desc"> | null;
+  _meta?: unknown;
+  extended_context?: unknown;
+}
+export type InboxItemsResult = {
+  items: {
+    raw_id: string;
+    state: string;
+    source: string;
+    native_id: string;
+    occurred_at: string;
+    received_at: string;
+    sender?: string;
+    summary?: string;
+    link?: string;
+    about?: string;
+    outcome?: string;
+    payload?: unknown;
+    truncated?: boolean;
+    total_bytes?: number;
+    digest_id?: string;
+    subscription_ids?: string[];
+    acked_at?: string;
+  }[];
+  next_cursor?: string;
+  latest_seq: number;
+};
+
+/** Acknowledges exactly the raw items of entries, or exactly those that are named. What has arrived since stays. */
 export interface InboxAckParams {
   thread_id: string;
   entry_ids?: string[] | null;
+  raw_ids?: string[] | null;
   through_entry_id?: string | null;
   all?: boolean | null;
   as_of_seq?: number | null;
@@ -4381,6 +4425,7 @@ export interface InboxReceivedEvent {
   link?: string;
   fallback?: boolean;
   flush?: Open<"normal" | "immediate">;
+  subscription_ids?: string[];
   requested_by?: string;
 }
 
@@ -4409,6 +4454,8 @@ export interface InboxPostedEvent {
     told_by_turn_id?: string;
     acked_at?: string;
     superseded_by?: string;
+    item_ids?: string[];
+    more_items?: boolean;
   };
   supersedes_entry_id?: string;
   reason: Open<"item" | "job" | "window" | "size" | "immediate" | "rollover" | "remainder" | "lifecycle" | "manual">;
@@ -4417,13 +4464,14 @@ export interface InboxPostedEvent {
   requested_by?: string;
 }
 
-/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. */
+/** Entries were acknowledged: exactly the raw items that they show. A visible snapshot of which nothing is left then is listed, too. With raw_ids exactly these items were, and entry_ids lists the visible entries of which nothing is left. */
 export interface InboxAckedEvent {
   seq: number;
   thread_seq: number;
   thread_id: string;
   timestamp: string;
   entry_ids: string[];
+  raw_ids?: string[];
   raw_count: number;
   by: Open<"client" | "turn" | "await" | "job">;
   turn_id?: string;
@@ -4448,7 +4496,7 @@ export interface InboxWithdrawnEvent {
   entry_id: string;
 }
 
-/** The turn ended without a word of its agent about what it was told: the entries are new again. */
+/** The turn ended without a word of its agent about what it was told, or with the reason lease, its entries were not acknowledged in time: they are new again. */
 export interface InboxUntoldEvent {
   seq: number;
   thread_seq: number;
@@ -4457,6 +4505,7 @@ export interface InboxUntoldEvent {
   entry_ids: string[];
   turn_id: string;
   silent: number;
+  reason?: string;
 }
 
 /** A client has made told entries new again, and ended what kept the thread from being woken. */
@@ -5091,6 +5140,7 @@ export interface Methods {
   "inbox/configure": { params: InboxConfigureParams; result: InboxConfigureResult };
   "inbox/read": { params: InboxReadParams; result: InboxReadResult };
   "inbox/expand": { params: InboxExpandParams; result: InboxExpandResult };
+  "inbox/items": { params: InboxItemsParams; result: InboxItemsResult };
   "inbox/ack": { params: InboxAckParams; result: InboxAckResult };
   "inbox/flush": { params: InboxFlushParams; result: InboxFlushResult };
   "inbox/wake": { params: InboxWakeParams; result: InboxWakeResult };
@@ -5301,6 +5351,7 @@ export type ErrorKind = Open<
   | "agent_not_found"
   | "entry_not_found"
   | "entry_expired"
+  | "digest_not_found"
   | "timer_not_found"
   | "subscription_not_found"
   | "bridge_not_found"

@@ -206,7 +206,7 @@ var (
 		"inbox/ingest": `{"thread_id":"{thread}","items":[{"source":"ci","native_id":"1"}]}`, "inbox/send": `{"thread_id":"{thread}","text":"x"}`,
 		"inbox/configure": `{"thread_id":"{thread}","policy":{"wake":"idle"}}`, "inbox/wake": `{"thread_id":"{thread}"}`,
 		"inbox/read": `{"thread_id":"{thread}"}`, "inbox/expand": `{"thread_id":"{thread}","entry_id":"{entry}"}`,
-		"inbox/ack": `{"thread_id":"{thread}","entry_ids":["{entry}"]}`, "inbox/flush": `{"thread_id":"{thread}"}`,
+		"inbox/items": `{"thread_id":"{thread}"}`, "inbox/ack": `{"thread_id":"{thread}","entry_ids":["{entry}"]}`, "inbox/flush": `{"thread_id":"{thread}"}`,
 		"inbox/subscribe":   `{"thread_id":"own","source":"events","thread_ids":["{thread}"]}`,
 		"inbox/unsubscribe": `{"thread_id":"{thread}","subscription_id":"{subscription}"}`,
 		"timer/create":      `{"thread_id":"{thread}","every_seconds":60,"text":"x"}`, "timer/list": `{"thread_id":"{thread}"}`, "timer/delete": `{"thread_id":"{thread}","timer_id":"{timer}"}`,

@@ -89,6 +89,8 @@ func (g *globals) hint(err error) string {
 		return "A closed thread can be read only. Start another with: holon run \"…\""
 	case "entry_not_found":
 		return "holon inbox THREAD lists the entries; holon inbox --threads lists the threads that have some."
+	case "digest_not_found":
+		return "holon inbox items THREAD shows in which digest each item is."
 	case "timer_not_found":
 		return "holon remind list THREAD lists the timers. A timer for one time is gone once it has fired."
 	case "subscription_not_found":

@@ -38,6 +38,7 @@ a thread of the agent mailbox:
   holon inbox show ent_42            the contents of one
   holon inbox ack ent_42             acknowledge it; --all: everything you see
   holon inbox send me "look at it"   write into an inbox
+  holon inbox items                  everything that has come, also what waits for more
   holon inbox watch                  live`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
@@ -72,6 +73,7 @@ a thread of the agent mailbox:
 	bindLimit(cmd, &list.limit)
 	cmd.AddCommand(
 		newInboxShowCommand(g),
+		newInboxItemsCommand(g),
 		newInboxAckCommand(g),
 		newInboxSendCommand(g),
 		newInboxWatchCommand(g),
@@ -114,9 +116,13 @@ func (c *caller) needInboxThread(args []string) (thread string, err error) {
 	}
 	thread, err = c.inboxThread(args)
 	if err == nil && thread == "" {
-		err = usagef("which THREAD? Only a thread %q would be meant without one, and there is none", ownInbox)
+		err = errNoOwnInbox()
 	}
 	return thread, err
+}
+
+func errNoOwnInbox() error {
+	return usagef("which THREAD? Only a thread %q would be meant without one, and there is none", ownInbox)
 }
 
 // ofInbox adds to the error of a call about an inbox how its thread is started.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,12 +20,13 @@ func newInboxAckCommand(g *globals) *cobra.Command {
 	var thread, through string
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "ack ENTRY… | --through ENTRY | --all [THREAD]",
-		Short: "Acknowledge entries",
-		Long: `Acknowledges exactly the items that the entries show. What has arrived since then
-stays. Repeating it changes nothing.
+		Use:   "ack ENTRY… | RAW_ID… | --through ENTRY | --all [THREAD]",
+		Short: "Acknowledge entries, or single items of them",
+		Long: `Acknowledges exactly the items that the entries show, or exactly the items that are
+named. What has arrived since then stays. Repeating it changes nothing.
 
   holon inbox ack ent_42 ent_57
+  holon inbox ack raw_40 raw_41      these items alone; holon inbox items lists them
   holon inbox ack --through ent_57   this one and all before it
   holon inbox ack --all              prints the entries, and acknowledges these`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -38,6 +41,11 @@ stays. Repeating it changes nothing.
 				return usagef("which entries? Give their ids, --through ENTRY or --all; holon inbox lists them")
 			}
 			if all {
+				return nil
+			}
+			if items := itemsNamed(args); items > 0 && items < len(args) {
+				return usagef("give either entries or items; an entry stands for all that it shows")
+			} else if items > 0 {
 				return nil
 			}
 			for _, id := range append(args, through) {
@@ -56,6 +64,7 @@ stays. Repeating it changes nothing.
 			if thread, err = c.finder().telling().inbox(thread); err != nil {
 				return err
 			}
+			items := itemsNamed(args)
 			if args, err = each(args, func(name string) (string, error) { return entryNamed(c, thread, name, all) }); err != nil {
 				return err
 			}
@@ -88,11 +97,13 @@ stays. Repeating it changes nothing.
 			case through != "":
 				params["through_entry_id"] = through
 				args = []string{through}
+			case items > 0:
+				params["raw_ids"] = args
 			default:
 				params["entry_ids"] = args
 			}
 			if thread == "" {
-				if thread, err = c.threadOfEntry(args[0]); err != nil {
+				if thread, err = c.threadOf(args[0]); err != nil {
 					return err
 				}
 			}
@@ -105,14 +116,35 @@ stays. Repeating it changes nothing.
 	return cmd
 }
 
+// itemsNamed counts the ids of items among those that are given.
+func itemsNamed(ids []string) (n int) {
+	for _, id := range ids {
+		if _, ok := notify.ID(id).Seq(inbox.RawPrefix); ok {
+			n++
+		}
+	}
+	return n
+}
+
 // ack acknowledges and prints the result. Programs also get the entries that were
 // shown to people before, if any.
 func (c *caller) ack(thread string, params map[string]any, shown []jsontext.Value) error {
 	params["thread_id"] = thread
 	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
-	if client.IsKind(err, "entry_not_found") || client.IsKind(err, "entry_expired") {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		name := nameByID(c.finder(), thread)
-		return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)}
+		hint := ""
+		switch {
+		case refused.Reason == inbox.ReasonPending:
+			hint = fmt.Sprintf("Post what waits in digests with: holon inbox flush %s", name)
+		case params["raw_ids"] != nil && slices.Contains([]string{"item_not_found", "entry_expired"}, refused.Kind):
+			hint = fmt.Sprintf("All items must be in the inbox of %s; holon inbox items %s lists them.", name, name)
+		case slices.Contains([]string{"entry_not_found", "entry_expired"}, refused.Kind):
+			hint = fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)
+		}
+		if hint != "" {
+			return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), hint}
+		}
 	}
 	if err != nil {
 		return ofInbox(err, thread)
@@ -127,10 +159,16 @@ func (c *caller) ack(thread string, params map[string]any, shown []jsontext.Valu
 		return c.printData(raw, "")
 	}
 	text := fmt.Sprintf("Acknowledged %s with %s.", counted(result.AckedEntries, "entry", "entries"), counted(result.AckedItems, "item", "items"))
+	if params["raw_ids"] != nil {
+		text = fmt.Sprintf("Acknowledged %s.", counted(result.AckedItems, "item", "items"))
+	}
 	if result.AckedItems == 0 {
 		text = "Nothing has changed: there was nothing left to acknowledge."
 	}
-	if len(result.RemainderEntryIDs) > 0 {
+	switch {
+	case len(result.RemainderEntryIDs) > 0 && params["raw_ids"] != nil:
+		text += " The other items are in " + idList(result.RemainderEntryIDs) + "."
+	case len(result.RemainderEntryIDs) > 0:
 		text += " What has arrived since is in " + idList(result.RemainderEntryIDs) + "."
 	}
 	return c.printText(text+"\n", nil)

@@ -19,12 +19,12 @@ import (
 var policyNames = map[string]string{
 	"enabled": "enabled", "window": "window_ms", "max-delay": "max_delay_ms", "max-items": "max_items",
 	"max-age": "max_digest_age_ms", "wake": "wake", "ack": "ack",
-	"wake-when": "wake_when", "wake-max-wait": "wake_max_wait_ms",
+	"wake-when": "wake_when", "wake-max-wait": "wake_max_wait_ms", "wake-window": "wake_window_ms", "told-lease": "told_lease_ms",
 	"fallback": "fallback",
 }
 
 func newInboxPolicyCommand(g *globals) *cobra.Command {
-	var window, maxDelay, maxAge, wakeMaxWait time.Duration
+	var window, maxDelay, maxAge, wakeMaxWait, wakeWindow, toldLease time.Duration
 	var maxItems int
 	var enabled, fallback bool
 	var wake, wakeWhen, ack string
@@ -39,6 +39,7 @@ configuration, or nowhere (default).
   holon inbox policy thread_…
   holon inbox policy thread_… --wake idle      new entries start a turn
   holon inbox policy thread_… --wake-when each  … at every end of background work
+  holon inbox policy thread_… --wake-window 0   … at once, without waiting for more
   holon inbox policy thread_… --window 10s --max-items 50
   holon inbox policy thread_… --reset window   back to what the configuration says`,
 		Args: cobra.MaximumNArgs(1),
@@ -48,6 +49,7 @@ configuration, or nowhere (default).
 				"enabled": enabled, "window": window.Milliseconds(), "max-delay": maxDelay.Milliseconds(), "max-items": maxItems,
 				"max-age": maxAge.Milliseconds(), "wake": wake, "ack": ack,
 				"wake-when": wakeWhen, "wake-max-wait": wakeMaxWait.Milliseconds(),
+				"wake-window": wakeWindow.Milliseconds(), "told-lease": toldLease.Milliseconds(),
 				"fallback": fallback,
 			} {
 				if cmd.Flags().Changed(name) {
@@ -101,6 +103,8 @@ configuration, or nowhere (default).
 	flags.StringVar(&wake, "wake", "", "what new entries do: idle (start a turn when the thread has none) or none")
 	flags.StringVar(&wakeWhen, "wake-when", "", "when ends of background work do that: settled (once all of the same turn have ended) or each")
 	flags.DurationVar(&wakeMaxWait, "wake-max-wait", 0, "with settled: how long an end waits for the others at most; 0 = without a bound")
+	flags.DurationVar(&wakeWindow, "wake-window", 0, "start the turn when nothing new has come for this time; 0 = at once")
+	flags.DurationVar(&toldLease, "told-lease", 0, "tell the agent again what it has not acknowledged so long after its turn, at most 3 times; 0 = never")
 	flags.BoolVar(&fallback, "fallback", true, "bundle webhooks without a group by their kind; false posts each by itself")
 	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
 	flags.StringSliceVar(&reset, "reset", nil, "give this again what the configuration says: enabled, window, …; repeatable")
@@ -203,6 +207,14 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	case s.WakeMaxWait == 0:
 		maxWait = "an end waits for the others without a bound"
 	}
+	window := "that turn starts when nothing new has come for this time"
+	if s.WakeWindow == 0 {
+		window = "that turn starts at once"
+	}
+	lease := "so long after its turn the agent is told again what it has not acknowledged"
+	if s.ToldLease == 0 {
+		lease = "the agent is told once, also what it does not acknowledge"
+	}
 	ack := "what the agent was told is acknowledged when that turn completes"
 	if s.Ack == inbox.AckExplicit {
 		ack = "only holon inbox ack, or the agent itself, acknowledges"
@@ -220,8 +232,10 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	t.add("wake", string(s.Wake), wake)
 	t.add("wake-when", string(s.WakeWhen), when)
 	t.add("wake-max-wait", shortDuration(s.WakeMaxWait), maxWait)
+	t.add("wake-window", shortDuration(s.WakeWindow), window)
 	t.add("fallback", fmt.Sprint(s.Fallback), fallback)
 	t.add("ack", string(s.Ack), ack)
+	t.add("told-lease", shortDuration(s.ToldLease), lease)
 	return t.write(c.console, 3)
 }
 

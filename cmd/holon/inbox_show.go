@@ -53,7 +53,7 @@ reads like YAML. On a terminal long ones are cut; -o json prints them whole.
 				return err
 			}
 			if thread == "" {
-				if thread, err = c.threadOfEntry(args[0]); err != nil {
+				if thread, err = c.threadOf(args[0]); err != nil {
 					return err
 				}
 			}
@@ -117,12 +117,18 @@ func entryNamed(c *caller, thread, name string, as bool) (string, error) {
 	return string(e.EntryID), nil
 }
 
-// threadOfEntry finds the thread in whose inbox an entry is by the event that
-// posted it.
-func (c *caller) threadOfEntry(id string) (string, error) {
-	seq, err := entrySeq(id)
-	if err != nil {
-		return "", err
+// threadOf finds the thread in whose inbox an entry or an item is by the event that posted or
+// stored it.
+func (c *caller) threadOf(id string) (string, error) {
+	word, method, list := "entry", notify.InboxPosted, "holon inbox lists the entries."
+	seq, ok := notify.ID(id).Seq(inbox.RawPrefix)
+	if ok {
+		word, method, list = "item", notify.InboxReceived, "holon inbox items lists the items."
+	} else {
+		var err error
+		if seq, err = entrySeq(id); err != nil {
+			return "", err
+		}
 	}
 	_, page, err := ask[struct {
 		Events []struct {
@@ -135,13 +141,13 @@ func (c *caller) threadOfEntry(id string) (string, error) {
 	}](c, "event/list", map[string]any{"after_seq": seq - 1, "limit": 1})
 	switch {
 	case client.IsKind(err, client.KindCursorExpired):
-		return "", &hintedError{fmt.Errorf("the event that posted %s has been pruned, so its thread is unknown", id), "Name it: --thread THREAD"}
+		return "", &hintedError{fmt.Errorf("the event of %s has been pruned, so its thread is unknown", id), "Name it: --thread THREAD"}
 	case err != nil && !client.IsKind(err, client.KindCursorAhead):
 		return "", err
-	case len(page.Events) == 1 && page.Events[0].Seq == seq && page.Events[0].Method == notify.InboxPosted:
+	case len(page.Events) == 1 && page.Events[0].Seq == seq && page.Events[0].Method == method:
 		return page.Events[0].Params.ThreadID, nil
 	}
-	return "", &hintedError{fmt.Errorf("there is no entry %s", id), "holon inbox lists the entries."}
+	return "", &hintedError{fmt.Errorf("there is no %s %s", word, id), list}
 }
 
 // expandedEntry is an entry with its items, as programs get it.
@@ -273,6 +279,9 @@ func (c *caller) itemText(item inbox.RawItem) string {
 	fmt.Fprintf(&b, "%s  %s", timeline.OneLine(string(item.RawID)), whenAt(item.OccurredAt))
 	if item.Sender != "" {
 		fmt.Fprintf(&b, "  from %s", timeline.OneLine(item.Sender))
+	}
+	if item.Outcome != "" {
+		fmt.Fprintf(&b, "  %s", timeline.OneLine(item.Outcome))
 	}
 	if !item.AckedAt.IsZero() {
 		b.WriteString("  (acknowledged)")

@@ -48,7 +48,11 @@ func TestWrongInboxCommandLines(t *testing.T) {
 		{[]string{"inbox", "show", "ent_042"}, "such as ent_42"},
 		{[]string{"inbox", "show", "ent_1", "--limit=-1"}, "--limit"},
 		{[]string{"inbox", "ack"}, "which entries?"},
-		{[]string{"inbox", "ack", "raw_1"}, "such as ent_42"},
+		{[]string{"inbox", "ack", "dig_1"}, "such as ent_42"},
+		{[]string{"inbox", "ack", "raw_1", "ent_2"}, "either entries or items"},
+		{[]string{"inbox", "ack", "raw_1", "--through", "ent_2"}, "no further entries"},
+		{[]string{"inbox", "items", "a", "b"}, "Try: holon inbox items --help"},
+		{[]string{"inbox", "items", "--limit=-1"}, "--limit"},
 		{[]string{"inbox", "ack", "--through", "x"}, "such as ent_42"},
 		{[]string{"inbox", "ack", "ent_1", "--through", "ent_2"}, "no further entries"},
 		{[]string{"inbox", "ack", "--all", "--through", "ent_2"}, "either --all or"},
@@ -185,10 +189,65 @@ func TestPolicySaysWhereEachMemberComesFrom(t *testing.T) {
 	contains(t, s.want("inbox", "policy", "e", "-o", "json"), `"policy_set"`, `"server"`)
 }
 
+func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
+	s := startServer(t)
+	if r := s.holon("inbox", "items"); r.code != exitUsage || !strings.Contains(r.err, "which THREAD?") {
+		t.Errorf("without an inbox: %+v", r)
+	}
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	contains(t, s.holon("inbox", "items").err, "The inbox of me is empty.", "holon inbox send me")
+	contains(t, s.holon("inbox", "items", "me", "--state=pending").err, "Nothing waits in digests", "holon inbox me")
+	contains(t, s.holon("inbox", "items", "me", "--source=ci").err, "no such items", "holon inbox items me")
+	var lines string
+	for _, id := range []string{"1", "2", "3"} {
+		lines += fmt.Sprintf(`{"native_id":%q,"summary":"Check %s","about":%q,"outcome":"success","grouping":{"resource_ref":"pr:1","event_family":"ci_updates"}}`+"\n", id, id, id)
+	}
+	holon(t, s.data, lines, "ingest", "me", "--source=ci")
+	s.want("inbox", "send", "me", "hello")
+	rows := func(args ...string) (list [][]string) {
+		t.Helper()
+		for line := range strings.Lines(s.want(append([]string{"inbox", "items"}, args...)...)) {
+			list = append(list, strings.Fields(line))
+		}
+		return list
+	}
+	all := rows()
+	if len(all) != 5 || strings.Join(all[0], " ") != "RAW_ID AGE SOURCE STATE OUTCOME DIGEST SUMMARY" || all[1][3] != "pending" || all[1][4] != "success" || all[4][3] != "posted" {
+		t.Fatalf("items %v", all)
+	}
+	first, last := all[1][0], all[3][0]
+	if r := s.holon("inbox", "ack", first); r.code != exitFailed || !strings.Contains(r.err, "nothing is acknowledged") || !strings.Contains(r.err, "holon inbox flush me") {
+		t.Errorf("what is pending: %+v", r)
+	}
+	s.want("inbox", "flush")
+	contains(t, s.want("inbox", "ack", first, last, first), "Acknowledged 2 items. The other items are in ent_")
+	contains(t, s.want("inbox", "ack", first), "Nothing has changed")
+	contains(t, s.want("inbox"), "1 ci update on pr:1")
+	if list := rows("--digest", all[1][5], "--state=acked"); len(list) != 3 || list[1][0] != first || list[2][0] != last {
+		t.Errorf("acknowledged are %v", list)
+	}
+	contains(t, s.holon("inbox", "items", "-n", "1").err, "newest 1")
+	if object := oneObject(t, s.want("inbox", "items", "--state=posted", "-o", "json")); len(object["items"].([]any)) != 2 {
+		t.Errorf("posted: %v", object)
+	}
+	for _, c := range []struct {
+		args []string
+		err  string
+	}{
+		{[]string{"items", "--digest=dig_99"}, "digest_not_found"}, {[]string{"ack", "raw_999"}, "there is no item raw_999"},
+		{[]string{"ack", first, "raw_999", "--thread=me"}, "raw_ids[1]"}, {[]string{"items", "--state=open"}, "is not one of pending, posted, acked"},
+	} {
+		if r := s.holon(append([]string{"inbox"}, c.args...)...); r.code == exitOK || !strings.Contains(r.err, c.err) {
+			t.Errorf("%v: %+v", c.args, r)
+		}
+	}
+}
+
 func TestPolicyIsShownAndSet(t *testing.T) {
 	s := startMailbox(t)
-	contains(t, s.want("inbox", "policy", "me"), "window         30s ", "max-delay      2m ", "max-age        24h ", "wake           none", "wake-when      settled", "wake-max-wait  30m ")
+	contains(t, s.want("inbox", "policy", "me"), "window         30s ", "max-delay      2m ", "max-age        24h ", "wake           none", "wake-when      settled", "wake-max-wait  30m ", "wake-window    1s ", "told-lease     0s ", "the agent is told once")
 	contains(t, s.want("inbox", "policy", "me", "--wake-when=each", "--wake-max-wait=0s"), "wake-when      each", "counts with settled only")
+	contains(t, s.want("inbox", "policy", "me", "--wake-window=0", "--told-lease=5m"), "wake-window    0s ", "starts at once", "told-lease     5m ", "told again")
 	contains(t, s.want("inbox", "policy", "me", "--reset=wake-when"), "wake-when      settled", "wake-max-wait  0s ", "without a bound")
 	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=none", "--enabled=false", "--ack=explicit"), "window         10s", "wake           none", "enabled        false", "ack            explicit")
 	object := oneObject(t, s.want("inbox", "policy", "me", "--reset=window,enabled", "--max-items=5", "--max-delay=1m", "--max-age=48h", "-o", "json"))
@@ -245,7 +304,7 @@ func TestInboxWatchShowsWhatHappensToEntries(t *testing.T) {
 	}
 	// An agent that is told, and a live watch across a restart of the server.
 	s.want("run", "--thread=work", "hello")
-	s.want("inbox", "policy", "work", "--wake=idle")
+	s.want("inbox", "policy", "work", "--wake=idle", "--wake-window=0")
 	ctx, cancel := context.WithCancel(t.Context())
 	var seen, errs buffer
 	g := &globals{console: console{in: strings.NewReader(""), out: &seen, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}}

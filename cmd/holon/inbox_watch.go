@@ -168,6 +168,9 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 		if body.By == inbox.ByTurn {
 			by = " at the end of turn " + shownID(con, body.TurnID)
 		}
+		if len(body.RawIDs) > 0 {
+			return idList(body.RawIDs) + " acknowledged", err
+		}
 		return fmt.Sprintf("%s acknowledged%s, %s", idList(body.EntryIDs), by, counted(body.RawCount, "item", "items")), err
 	case notify.InboxTold:
 		var body inbox.Told
@@ -176,6 +179,9 @@ func inboxEventText(con *console, e client.Event) (string, error) {
 	case notify.InboxUntold:
 		var body inbox.Untold
 		err := read(&body)
+		if body.Reason == inbox.UntoldLease {
+			return fmt.Sprintf("%s new again: not acknowledged since turn %s", idList(body.EntryIDs), shownID(con, body.TurnID)), err
+		}
 		return fmt.Sprintf("%s new again: the agent said nothing in turn %s", idList(body.EntryIDs), shownID(con, body.TurnID)), err
 	case notify.InboxWoken:
 		var body inbox.Woken

@@ -18,3 +18,10 @@ func TestInboxWatchShowsNoEndsOfJobs(t *testing.T) {
 		}
 	}
 }
+
+func TestInboxWatchNamesTheItemsThatWereAcknowledgedAlone(t *testing.T) {
+	e := client.Event{Method: notify.InboxAcked, Params: []byte(`{"entry_ids":[],"raw_ids":["raw_3","raw_5"],"raw_count":2,"by":"client"}`)}
+	if got, err := inboxEventText(&console{}, e); got != "raw_3, raw_5 acknowledged" || err != nil {
+		t.Errorf("shown as %q, %v", got, err)
+	}
+}

@@ -118,7 +118,7 @@ func TestMetricsOfInboxesCountWhatHappened(t *testing.T) {
 	}
 	// The agent is told the message, and its turn acknowledges it.
 	call("thread/start", `{"thread_id":"woken","agent":"echo"}`)
-	call("inbox/configure", `{"thread_id":"woken","policy":{"wake":"idle"}}`)
+	call("inbox/configure", `{"thread_id":"woken","policy":{"wake":"idle","wake_window_ms":0}}`)
 	call("inbox/send", `{"thread_id":"woken","text":"hello"}`)
 
 	eventually(t, "the message is acknowledged", func() bool { return slices.Contains(s.inboxSamples(), "holon_inbox_unacked_items 11") })
@@ -126,7 +126,8 @@ func TestMetricsOfInboxesCountWhatHappened(t *testing.T) {
 		`holon_inbox_received_total 16`,                          // a, b, 1 to 13, and the message
 		`holon_inbox_duplicates_total 1`,                         // a
 		`holon_inbox_digests_opened_total 4`,                     // by 1, 11, 12 and 13
-		`holon_inbox_merged_total 9`,                             // 2 to 10
+		`holon_inbox_grouped_total 9`,                            // 2 to 10
+		`holon_inbox_merged_total 7`,                             // 4 to 10
 		`holon_inbox_digests_closed_total{reason="immediate"} 1`, // after 10
 		`holon_inbox_digests_closed_total{reason="rollover"} 1`,  // before 12
 		`holon_inbox_digests_closed_total{reason="acked"} 1`,     // that of 12

@@ -28,7 +28,7 @@ func inboxHistories(t *testing.T, h Harness) {
 			if pick(r, 5, "turn") == 0 {
 				x.turns()
 			} else {
-				x.known = x.readable() // a decision reads one snapshot, and nothing else
+				x.known, x.raws = x.readable() // a decision reads one snapshot, and nothing else
 				x.Book(func(b *inbox.Book) (err error) {
 					for range 1 + pick(r, 3, "commands") {
 						err = errors.Join(err, x.command(b))
@@ -50,6 +50,7 @@ type inboxHistory struct {
 	*inboxTest
 	r     *rapid.T
 	known []notify.ID // entries that a client could name
+	raws  []notify.ID // and items
 	turn  string      // that runs; "" if none
 	told  string      // the turn that was told last
 }
@@ -110,7 +111,11 @@ func (x *inboxHistory) ack(b *inbox.Book) error {
 		return nil
 	}
 	c := inbox.Ack{}
-	switch one := known[pick(x.r, min(100, len(known)), "entry")]; pick(x.r, 3, "ack") {
+	switch one := known[pick(x.r, min(100, len(known)), "entry")]; pick(x.r, 4, "ack") {
+	case 3:
+		for range 1 + pick(x.r, 3, "items") {
+			c.RawIDs = append(c.RawIDs, x.raws[pick(x.r, min(20, len(x.raws)), "item")])
+		}
 	case 0:
 		c.ThroughEntryID = one
 	case 1:
@@ -120,14 +125,21 @@ func (x *inboxHistory) ack(b *inbox.Book) error {
 		c.EntryIDs = []notify.ID{one, known[pick(x.r, min(100, len(known)), "another")]}
 	}
 	_, err := b.Ack(c)
-	if errors.Is(err, inbox.ErrEntryExpired) { // this unit has removed it
+	bad, _ := errors.AsType[*turns.InvalidError](err)
+	switch {
+	case errors.Is(err, inbox.ErrEntryExpired), errors.Is(err, inbox.ErrItemExpired): // this unit has removed it
+		return nil
+	case bad != nil && bad.Reason == inbox.ReasonPending:
 		return nil
 	}
 	return err
 }
 
-// readable are the newest entries, also those that are superseded.
-func (x *inboxHistory) readable() (ids []notify.ID) {
+// readable are the newest entries, also those that are superseded, and the newest items.
+func (x *inboxHistory) readable() (ids, raws []notify.ID) {
+	for _, it := range x.itemsIn("") {
+		raws = append(raws, it.RawID)
+	}
 	page, err := x.h.Store.ReadInbox(context.Background(), inbox.Read{ThreadID: x.ID, IncludeAcked: true, IncludeSuperseded: true, Newest: true})
 	if err != nil {
 		x.t.Fatal(err)
@@ -135,7 +147,23 @@ func (x *inboxHistory) readable() (ids []notify.ID) {
 	for _, e := range page.Entries {
 		ids = append(ids, e.EntryID)
 	}
-	return ids
+	return ids, raws
+}
+
+// itemsIn reads the items that have a state, the newest first, in pages of seven.
+func (x *inboxHistory) itemsIn(state inbox.ItemState) (list []inbox.RawItem) {
+	x.t.Helper()
+	q := inbox.ItemQuery{ThreadID: x.ID, State: state, Limit: 7, Newest: true}
+	for {
+		page, err := x.h.Store.InboxItems(context.Background(), q)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		list = append(list, page.Items...)
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return list
+		}
+	}
 }
 
 func (x *inboxHistory) manage(b *inbox.Book) error {
@@ -190,7 +218,7 @@ func (x *inboxHistory) turns() {
 func (x *inboxHistory) nothingIsLost() {
 	x.t.Helper()
 	ctx := context.Background()
-	page, err := x.h.Store.ReadInbox(ctx, inbox.Read{ThreadID: x.ID, Limit: 1000})
+	page, err := x.h.Store.ReadInbox(ctx, inbox.Read{ThreadID: x.ID, Limit: 1000, IncludeItemIDs: true})
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -201,7 +229,10 @@ func (x *inboxHistory) nothingIsLost() {
 		if err != nil || len(out.Items) != e.Count {
 			x.t.Fatalf("%s shows %d items, it has %d, %v", e.EntryID, e.Count, len(out.Items), err)
 		}
-		for _, it := range out.Items {
+		for i, it := range out.Items {
+			if len(e.ItemIDs) != len(out.Items) || e.ItemIDs[i] != it.RawID || e.MoreItems || it.State != inbox.ItemPosted {
+				x.t.Fatalf("%s has the items %v, it shows %+v", e.EntryID, e.ItemIDs, out.Items)
+			}
 			if !it.AckedAt.IsZero() || slices.Contains(seen, it.RawID) {
 				x.t.Fatalf("%s in %s is acknowledged, or in another entry", it.RawID, e.EntryID)
 			}
@@ -215,5 +246,14 @@ func (x *inboxHistory) nothingIsLost() {
 	if len(seen)+box.PendingItems != box.UnackedItems || len(page.Entries) != box.UnackedEntries ||
 		page.PendingItems != box.PendingItems || page.UnackedEntries != box.UnackedEntries {
 		x.t.Fatalf("%d entries with %d items can be read; the row is %+v", len(page.Entries), len(seen), box)
+	}
+	posted, pending, acked := x.itemsIn(inbox.ItemPosted), x.itemsIn(inbox.ItemPending), x.itemsIn(inbox.ItemAcked)
+	for _, it := range posted {
+		if !slices.Contains(seen, it.RawID) {
+			x.t.Fatalf("%+v is posted, and no visible entry shows it", it)
+		}
+	}
+	if all := x.itemsIn(""); len(posted) != len(seen) || len(pending) != box.PendingItems || len(all) != len(posted)+len(pending)+len(acked) {
+		x.t.Fatalf("%d items: %d posted, %d pending, %d acknowledged; visible are %d, pending %d", len(all), len(posted), len(pending), len(acked), len(seen), box.PendingItems)
 	}
 }

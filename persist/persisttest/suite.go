@@ -33,7 +33,6 @@ type Store interface {
 	RemovedInboxes(context.Context) ([]string, error)
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
-	InboxTotals(context.Context) (pending, unacked int64, err error)
 	OldestWaits(context.Context) (persist.Waits, error)
 }
 
@@ -72,6 +71,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"WhatWaitsForAPersonIsFound", waits},
 		{"NoReadIsAheadOfThePosition", position},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
+		{"ItemsAreListedByWhatBecameOfThem", inboxItems},
 		{"WhatIsNotWokenIsFound", notWoken},
 		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},

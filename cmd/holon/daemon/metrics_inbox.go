@@ -14,7 +14,7 @@ import (
 
 // inboxMetrics are the metrics of inboxes.
 type inboxMetrics struct {
-	received, duplicates, merged, opened, expansions, wakes prometheus.Counter
+	received, duplicates, grouped, merged, opened, expansions, wakes prometheus.Counter
 
 	closed *prometheus.CounterVec
 	posted *prometheus.CounterVec
@@ -29,7 +29,8 @@ func newInboxMetrics() *inboxMetrics {
 	return &inboxMetrics{
 		received:   counter("holon_inbox_received_total", "Raw items stored."),
 		duplicates: counter("holon_inbox_duplicates_total", "Raw items that were stored before."),
-		merged:     counter("holon_inbox_merged_total", "Raw items that joined an open digest."),
+		grouped:    counter("holon_inbox_grouped_total", "Raw items that joined an open digest."),
+		merged:     counter("holon_inbox_merged_total", "Raw items that joined a digest that had been posted before: its next snapshot supersedes an entry."),
 		opened:     counter("holon_inbox_digests_opened_total", "Digests opened."),
 		expansions: counter("holon_inbox_expansions_total", "Pages of raw items that inbox/expand has answered."),
 		wakes:      counter("holon_inbox_wakes_total", "Turns that new entries have started."),
@@ -47,6 +48,7 @@ func newInboxMetrics() *inboxMetrics {
 func (m *inboxMetrics) observe(s *inbox.Stats) {
 	m.received.Add(float64(s.Received))
 	m.duplicates.Add(float64(s.Duplicates))
+	m.grouped.Add(float64(s.Grouped))
 	m.merged.Add(float64(s.Merged))
 	m.opened.Add(float64(s.Opened))
 	m.wakes.Add(float64(s.Woken))
@@ -65,7 +67,7 @@ func (m *inboxMetrics) observe(s *inbox.Stats) {
 }
 
 func (m *inboxMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.received, m.duplicates, m.merged, m.opened, m.expansions, m.wakes, m.closed, m.posted, m.sizes, m.waits}
+	return []prometheus.Collector{m.received, m.duplicates, m.grouped, m.merged, m.opened, m.expansions, m.wakes, m.closed, m.posted, m.sizes, m.waits}
 }
 
 // countedReader counts the answers of inbox/expand, which alone needs ExpandEntry.
@@ -101,8 +103,11 @@ func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
-	pending, unacked, err := s.d.store.View().InboxTotals(context.Background())
-	if err != nil {
+	var pending, unacked int64
+	if err := s.d.store.View().ReadRows(context.Background(), func(r persist.Snapshot) (err error) {
+		pending, unacked, err = persist.InboxTotals(r)
+		return err
+	}); err != nil {
 		ch <- prometheus.NewInvalidMetric(descPending, err)
 		return
 	}
