@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -96,7 +97,7 @@ func (b *Book) room(items []Item) (senders []string, err error) {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, Link: it.Link, SubscriptionIDs: it.SubscriptionIDs})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i], About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs, Link: it.Link})
 		if it.groupIn(&b.Settings) != nil {
 			pending++
 		}
@@ -122,7 +123,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	body := &Received{
 		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-		About: it.About, Outcome: it.Outcome, Link: it.Link, SubscriptionIDs: it.SubscriptionIDs,
+		About: it.About, Outcome: it.Outcome, SubscriptionIDs: it.SubscriptionIDs, Link: it.Link,
 	}
 	var d *Digest
 	g := it.groupIn(&b.Settings)
@@ -272,11 +273,27 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 		return len(added) < d.Pending
 	})
 	slices.Reverse(added)
+	if d.Subjects == 0 { // something newer about each was acknowledged before they came
+		shown := *d
+		shown.show(b.unacked(d))
+		d = &shown
+	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
 	if closes && reason != ReasonRollover {
 		b.stats.closed(reason)
 	}
 	return id
+}
+
+// unacked are the items of the digest that are not acknowledged, the newest first.
+func (b *Book) unacked(d *Digest) (list []*Raw) {
+	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		if r := row.(*Raw); r.AckedSeq == 0 {
+			list = append(list, r)
+		}
+		return true
+	})
+	return list
 }
 
 // postSnapshot posts a snapshot of count items up to the raw item last. It
@@ -304,7 +321,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 
 // FlushDue flushes the digests whose time has come.
 func (b *Book) FlushDue() error {
-	for _, d := range b.rows.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
+	for _, d := range b.rows.pending(b.Now.Milli()) {
 		b.flush(d, ReasonWindow, false)
 	}
 	return b.rows.err
@@ -313,7 +330,7 @@ func (b *Book) FlushDue() error {
 // FlushAll flushes everything that is pending.
 func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
 	ids := []notify.ID{}
-	for _, d := range b.rows.pending(func(*Digest) bool { return true }) {
+	for _, d := range b.rows.pending(math.MaxInt64 - 1) {
 		ids = append(ids, b.flush(d, reason, false))
 	}
 	return ids, b.rows.err

@@ -57,6 +57,7 @@ type naiveItem struct {
 }
 
 type naiveDigest struct {
+	remainder                   bool // its newest snapshot is one
 	seq                         int64
 	source, resource, family    string
 	open, removed               bool
@@ -417,7 +418,7 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		}
 		want.LastRawID = RawID(it.seq)
 	}
-	want.Count = len(shown)
+	want.Count, d.remainder = len(shown), reason == ReasonRemainder
 	want.Summary = naiveSummary(d, shown, people)
 	want.Link = shown[len(shown)-1].link
 	superseded := notify.ID("")
@@ -445,13 +446,17 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	if n == 0 {
 		n = len(shown)
 	}
+	if d.remainder || len(subjects) == 0 {
+		subjects = (&naiveDigest{items: shown}).subjects(shown)
+		n = len(subjects)
+	}
 	if n == 1 && latest != "" {
 		return latest
 	}
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
 	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
 	if d.resource == "" {
-		s = fmt.Sprintf("%d events of %s: %s", n, d.source, d.family)
+		s = fmt.Sprintf("%d %s of %s: %s", n, [2]string{"event", "events"}[min(n, 2)-1], d.source, d.family)
 	}
 	switch len(people) {
 	case 0:

@@ -108,9 +108,9 @@ type RawItem struct {
 	ReceivedAt      notify.Time    `json:"received_at"`
 	Sender          string         `json:"sender,omitzero"`
 	Summary         string         `json:"summary,omitzero"`
-	Link            string         `json:"link,omitzero"` // where it can be looked at
 	About           string         `json:"about,omitzero"`
 	Outcome         string         `json:"outcome,omitzero"`
+	Link            string         `json:"link,omitzero"` // where it can be looked at
 	Payload         jsontext.Value `json:"payload,omitzero"`
 	Truncated       bool           `json:"truncated,omitzero"`
 	TotalBytes      int64          `json:"total_bytes,omitzero"`

@@ -153,6 +153,23 @@ func (d *Digest) takeAgain(s ledger.State, r *Raw) {
 	}
 }
 
+// show makes a digest say what these items are about, of which it says nothing yet: of those about
+// the same the newest counts.
+func (d *Digest) show(items []*Raw) {
+	d.clear()
+	newest := map[string]*Raw{}
+	for _, r := range items {
+		if old := newest[r.About]; old == nil || r.NewerThan(old) {
+			newest[r.About] = r
+		}
+	}
+	for _, r := range items {
+		if d.span(r); r.About == "" || newest[r.About] == r {
+			d.count(r)
+		}
+	}
+}
+
 // span extends the digest's time and people by those of an item.
 func (d *Digest) span(r *Raw) {
 	if d.FirstAt.IsZero() || r.OccurredAt.Before(d.FirstAt.Time) {

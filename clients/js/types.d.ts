@@ -2146,7 +2146,7 @@ export interface InboxIngestParams {
     grouping?: {
       resource_ref?: string | null;
       event_family?: string | null;
-      flush?: Open<"normal" | "immediate"> | null;
+      flush?: Open<"normal" | "immediate" | "first" | "passive"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
     about?: string | null;
@@ -2284,9 +2284,9 @@ export type InboxExpandResult = {
     received_at: string;
     sender?: string;
     summary?: string;
-    link?: string;
     about?: string;
     outcome?: string;
+    link?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
@@ -2320,9 +2320,9 @@ export type InboxItemsResult = {
     received_at: string;
     sender?: string;
     summary?: string;
-    link?: string;
     about?: string;
     outcome?: string;
+    link?: string;
     payload?: unknown;
     truncated?: boolean;
     total_bytes?: number;
@@ -4424,7 +4424,7 @@ export interface InboxReceivedEvent {
   outcome?: string;
   link?: string;
   fallback?: boolean;
-  flush?: Open<"normal" | "immediate">;
+  flush?: Open<"normal" | "immediate" | "first" | "passive">;
   subscription_ids?: string[];
   requested_by?: string;
 }

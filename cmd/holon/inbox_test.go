@@ -169,26 +169,6 @@ func TestDigestsWaitUntilTheyArePosted(t *testing.T) {
 	}
 }
 
-// A person sees where a value comes from, and with that where to change it.
-func TestPolicySaysWhereEachMemberComesFrom(t *testing.T) {
-	s := &server{t: t, data: t.TempDir()}
-	window, age := int64(10_000), int64(60_000)
-	s.change = func(c *config.Config) {
-		c.Inbox = inbox.Policy{WindowMs: &window, MaxDigestAgeMs: &age, Wake: inbox.WakeIdle}
-		c.Agents["echo"] = config.Agent{Kind: config.KindEcho, Retry: config.RetryPolicy{OnCrash: "interrupt", MaxAttempts: 3, Backoff: time.Second, BackoffMax: time.Minute}, Inbox: inbox.Policy{MaxDigestAgeMs: &window}}
-		c.Agents["mailbox"] = config.Agent{Kind: "mailbox", Inbox: inbox.Policy{Ack: inbox.AckExplicit}}
-	}
-	s.start()
-	t.Cleanup(s.stop)
-	s.want("call", "thread/start", `{"thread_id":"e"}`)
-	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
-	contains(t, s.want("inbox", "policy", "e"), "window         10s       [inbox] ", "max-age        10s       [agents.echo.inbox] ", "max-items      20        default ", "wake           none      default ")
-	contains(t, s.want("inbox", "policy", "e", "--window=3s"), "window         3s        thread ")
-	contains(t, s.want("inbox", "policy", "e", "--reset=window"), "window         10s       [inbox] ")
-	contains(t, s.want("inbox", "policy", "me"), "ack            explicit  [agents.mailbox.inbox] ", "wake           none      default ")
-	contains(t, s.want("inbox", "policy", "e", "-o", "json"), `"policy_set"`, `"server"`)
-}
-
 func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
 	s := startServer(t)
 	if r := s.holon("inbox", "items"); r.code != exitUsage || !strings.Contains(r.err, "which THREAD?") {
@@ -241,6 +221,26 @@ func TestItemsAreListedAndAcknowledgedOneByOne(t *testing.T) {
 			t.Errorf("%v: %+v", c.args, r)
 		}
 	}
+}
+
+// A person sees where a value comes from, and with that where to change it.
+func TestPolicySaysWhereEachMemberComesFrom(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	window, age := int64(10_000), int64(60_000)
+	s.change = func(c *config.Config) {
+		c.Inbox = inbox.Policy{WindowMs: &window, MaxDigestAgeMs: &age, Wake: inbox.WakeIdle}
+		c.Agents["echo"] = config.Agent{Kind: config.KindEcho, Retry: config.RetryPolicy{OnCrash: "interrupt", MaxAttempts: 3, Backoff: time.Second, BackoffMax: time.Minute}, Inbox: inbox.Policy{MaxDigestAgeMs: &window}}
+		c.Agents["mailbox"] = config.Agent{Kind: "mailbox", Inbox: inbox.Policy{Ack: inbox.AckExplicit}}
+	}
+	s.start()
+	t.Cleanup(s.stop)
+	s.want("call", "thread/start", `{"thread_id":"e"}`)
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	contains(t, s.want("inbox", "policy", "e"), "window         10s       [inbox] ", "max-age        10s       [agents.echo.inbox] ", "max-items      20        default ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "--window=3s"), "window         3s        thread ")
+	contains(t, s.want("inbox", "policy", "e", "--reset=window"), "window         10s       [inbox] ")
+	contains(t, s.want("inbox", "policy", "me"), "ack            explicit  [agents.mailbox.inbox] ", "wake           none      default ")
+	contains(t, s.want("inbox", "policy", "e", "-o", "json"), `"policy_set"`, `"server"`)
 }
 
 func TestPolicyIsShownAndSet(t *testing.T) {
@@ -436,6 +436,18 @@ func TestAgesHaveOneUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{30 * time.Second: "30s", 2 * time.Minute: "2m", 24 * time.Hour: "24h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s", 1500 * time.Millisecond: "1.5s"} {
 		if got := shortDuration(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestGroupOfAnEntryInWords(t *testing.T) {
+	for want, e := range map[string]inbox.Entry{
+		"pr:1 (reviews)":                    {ResourceRef: "pr:1", EventFamily: "reviews"},
+		"events of the kind issues.labeled": {EventFamily: "issues.labeled", Fallback: true},
+		"":                                  {},
+	} {
+		if got := groupOf(e); got != want {
+			t.Errorf("%+v is about %q, want %q", e, got, want)
 		}
 	}
 }
