@@ -70,7 +70,7 @@ func TestAnEntryOfAWebhookHasItsLink(t *testing.T) {
 	s.start()
 	contains(t, s.want("inbox", "show", "latest", "--thread", "me"), "link     https://github.com/octo/1/pull/135\n", "\n  https://github.com/octo/1/pull/135\n")
 	contains(t, s.want("inbox", "me", "-o", "json"), `"link": "https://github.com/octo/1/pull/135"`)
-	contains(t, s.want("call", "event/list", `{"thread_id":"me"}`), `"link": "https://github.com/octo/1/pull/135"`)
+	contains(t, s.want("call", "event/list", `{"after_seq":0,"thread_id":"me"}`), `"link": "https://github.com/octo/1/pull/135"`)
 	s.stop()
 	contains(t, s.want("doctor", "--refold"), "0 differences")
 }
