@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -72,5 +73,8 @@ func TestAnEntryOfAWebhookHasItsLink(t *testing.T) {
 	contains(t, s.want("inbox", "me", "-o", "json"), `"link": "https://github.com/octo/1/pull/135"`)
 	contains(t, s.want("call", "event/list", `{"after_seq":0,"thread_id":"me"}`), `"link": "https://github.com/octo/1/pull/135"`)
 	s.stop()
+	if err := os.Chmod(s.data, 0o700); err != nil { // the directory of a test is open to others
+		t.Fatal(err)
+	}
 	contains(t, s.want("doctor", "--refold"), "0 differences")
 }
