@@ -160,7 +160,7 @@ func (k *inboxKeeper) doDue(leases bool) bool {
 		if err := b.FireDue(); err != nil {
 			return err
 		}
-		if err := b.EndLeases(leases); err != nil {
+		if err := inbox.EndLeases(b, leases); err != nil {
 			return err
 		}
 		b.Reschedule()

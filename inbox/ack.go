@@ -250,7 +250,7 @@ func (u *unackedItems) total() int {
 // postRemainder posts a snapshot of what is left of the digest's posted items.
 // Pending ones keep their window.
 func (b *Book) postRemainder(d *Digest) notify.ID {
-	shown := b.unacked(d)
+	shown := unackedOf(b, d)
 	if len(shown) <= d.Pending { // Err says why they cannot be read
 		return ""
 	}

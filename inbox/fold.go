@@ -423,7 +423,7 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 			return true
 		})
 	}
-	if said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
+	if d.Unacked+d.Pending > 0 && said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
 		d.LastSummary = "" // what is left must not say it
 	}
 	f.s.Put(d)

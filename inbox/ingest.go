@@ -275,7 +275,7 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	slices.Reverse(added)
 	if d.Subjects == 0 { // something newer about each was acknowledged before they came
 		shown := *d
-		shown.show(b.unacked(d))
+		shown.show(unackedOf(b, d))
 		d = &shown
 	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
@@ -285,8 +285,8 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	return id
 }
 
-// unacked are the items of the digest that are not acknowledged, the newest first.
-func (b *Book) unacked(d *Digest) (list []*Raw) {
+// unackedOf are the items of the digest that are not acknowledged, the newest first.
+func unackedOf(b *Book, d *Digest) (list []*Raw) {
 	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		if r := row.(*Raw); r.AckedSeq == 0 {
 			list = append(list, r)

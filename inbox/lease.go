@@ -27,7 +27,7 @@ type lapsed struct {
 
 // EndLeases makes entries new again whose lease is over. It does nothing before Inbox.LeaseAt, except
 // anew.
-func (b *Book) EndLeases(anew bool) error {
+func EndLeases(b *Book, anew bool) error {
 	box := b.rows.inbox()
 	isDue := box.LeaseAt != 0 && box.LeaseAt <= b.Now.Milli()
 	if !isDue && !anew || b.Settings.ToldLease == 0 {

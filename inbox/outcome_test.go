@@ -158,6 +158,19 @@ func TestOutcomesOfWhatIsLeft(t *testing.T) {
 	}
 }
 
+// What is acknowledged as a whole keeps its last words: a server of before has left them in the row,
+// and a rebuild of its log must find the same.
+func TestRowsOfBeforeAreWhatTheLogGives(t *testing.T) {
+	w := newWorld()
+	it := grouped(1)
+	it.Summary = "said"
+	w.ingest(t, it)
+	w.ack(t, Ack{EntryIDs: w.flush(t)})
+	if d := w.digests()[0]; d.LastSummary != "said" || d.Open {
+		t.Errorf("%+v", d)
+	}
+}
+
 // An item that is about what already waits is no further reason: one job that ends is sent twice.
 func TestASubjectCountsOnceTowardsTheSizeOfADigest(t *testing.T) {
 	w := newWorld()
