@@ -308,14 +308,11 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
-	if last == d.LastRaw {
-		body.Entry.Link = d.LastLink
+	if r, ok := b.rows.Row(RawTable, last).(*Raw); ok {
+		body.Entry.Link = r.Link
 	}
 	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID
-		if last == old.LastRaw && last != d.LastRaw { // what is left of it: newer items are pending
-			body.Entry.Link = old.Link
-		}
 	}
 	b.add(notify.InboxPosted, body)
 	b.stats.posted(reason, count, len(added))

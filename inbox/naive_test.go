@@ -420,15 +420,9 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	}
 	want.Count, d.remainder = len(shown), reason == ReasonRemainder
 	want.Summary = naiveSummary(d, shown, people)
-	last := shown[len(shown)-1]
-	if last == d.items[len(d.items)-1] && !d.latest.acked {
-		want.Link = d.latest.link
-	}
+	want.Link = shown[len(shown)-1].link
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
-		if before := d.newest; last != d.items[len(d.items)-1] && last == before.items[len(before.items)-1] {
-			want.Link = before.posted.Link
-		}
 		superseded = EntryID(d.newest.seq)
 		d.newest.by = e.h.Seq
 	}
