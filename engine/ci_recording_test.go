@@ -245,8 +245,9 @@ func TestAJobBelongsToTheGroupOfItsRun(t *testing.T) {
 		}
 		for i, got := range []string{
 			job(1), run(1, pull(5, 7)), job(1), job(2), run(1), run(3, pull(5, 7)), run(3, pull(6, 7)), job(3),
+			run(3, pull(6, 7), pull(9, 7)), job(3),
 		} {
-			want := []string{"workflow_run:1", "pr:5", "pr:5", "workflow_run:2", "pr:5", "pr:5", "pr:6", "pr:6"}[i]
+			want := []string{"workflow_run:1", "pr:5", "pr:5", "workflow_run:2", "pr:5", "pr:5", "pr:6", "pr:6", "workflow_run:3", "workflow_run:3"}[i]
 			if got != want {
 				t.Errorf("%d: the group is %s, want %s", i, got, want)
 			}

@@ -114,7 +114,9 @@ func (e *event) pullOf(run object, u ciUpdate) (ref string) {
 		}
 	}
 	switch {
-	case u.run == 0 || u.whole && len(pulls) > 0 && ref == "":
+	case u.run == 0:
+	case u.whole && len(pulls) > 0 && ref == "": // of several now, or of none here: so are its jobs
+		_ = e.runs.keep(u.run, "")
 	case ref == "":
 		ref = e.runs.of(u.run)
 	default:

@@ -43,8 +43,8 @@ func (r *runs) of(run int) (ref string) {
 	return ref
 }
 
-// keep keeps the group of a run, and removes what is too old or too much. The error is for a log:
-// jobs of the run get a group of their own then.
+// keep keeps the group of a run, "" if it has none any more, and removes what is too old or too
+// much. After an error, jobs of the run may get another group than the run.
 func (r *runs) keep(run int, ref string) error {
 	if r.store == nil || r.of(run) == ref {
 		return nil
