@@ -61,7 +61,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[inbox.Wake]():            openEnum(inbox.WakeIdle, inbox.WakeNone),
 	reflect.TypeFor[inbox.WakeWhen]():        openEnum(inbox.WhenSettled, inbox.WhenEach),
 	reflect.TypeFor[inbox.AckBy]():           openEnum(inbox.AckTurnEnd, inbox.AckExplicit),
-	reflect.TypeFor[inbox.Flush]():           openEnum(inbox.FlushNormal, inbox.FlushImmediate),
+	reflect.TypeFor[inbox.Flush]():           openEnum(inbox.Flushes...),
 	reflect.TypeFor[inbox.Breaks]():          openEnum(inbox.BreaksNone, inbox.BreaksBefore, inbox.BreaksAfter),
 	reflect.TypeFor[inbox.Reason]():          openEnum(inbox.Reasons...),
 	reflect.TypeFor[inbox.EntryKind]():       openEnum(inbox.KindItem, inbox.KindSnapshot),

@@ -81,7 +81,7 @@ func TestResetGivesAMemberWhatTheConfigurationSays(t *testing.T) {
 			t.Errorf("the event of the reset is %v, set %v", last.Policy.Members(), last.Set.Members())
 		}
 		h.ingest("a", grouped("1", "pr:1"))
-		if due := time.UnixMilli(h.box("a").FlushAt).Sub(time.Now()); due != 7*time.Second {
+		if due := time.Until(time.UnixMilli(h.box("a").FlushAt)); due != 7*time.Second {
 			t.Errorf("the digest waits for %s, not for the window of the agent", due)
 		}
 		if set := h.inboxes().PolicySet("model", inbox.Policy{MaxItems: ms(3)}); !reflect.DeepEqual(set, inbox.PolicySet{Thread: inbox.Policy{MaxItems: ms(3)}, Agent: d.Agents["model"], Server: d.All}) {

@@ -209,6 +209,9 @@ func (e *event) review() bool {
 		return false
 	}
 	e.item.OccurredAt = review.time("updated_at", "submitted_at")
+	if e.action == "dismissed" || e.action == "edited" { // submitted_at is that of the review itself
+		e.item.OccurredAt = review.time("updated_at")
+	}
 	e.group(ref, familyReviews)
 	e.about("review", review.id("id"), "")
 	switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 )
@@ -100,4 +101,40 @@ func TestSubjectsOfWebhooks(t *testing.T) {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
+}
+
+// Of two messages of GitHub about the same, the one that happened later is the newer, in whatever order they arrive.
+func TestWhichMessageOfGitHubIsNewer(t *testing.T) {
+	const head = `{"repository": {"id": 7, "full_name": "o/r"}, "pull_request": {"number": 1}, `
+	const at = `"2026-01-01T00:00:05Z"`
+	for name, c := range map[string]struct{ event, earlier, later string }{
+		"a run that begins and fails within a second": {"workflow_run",
+			`"action": "requested", "workflow_run": {"id": 3, "updated_at": ` + at + `}}`,
+			`"action": "completed", "workflow_run": {"id": 3, "conclusion": "startup_failure", "updated_at": ` + at + `}}`},
+		"a review that was dismissed": {"pull_request_review",
+			`"action": "submitted", "review": {"id": 6, "state": "approved", "submitted_at": ` + at + `}}`,
+			`"action": "dismissed", "review": {"id": 6, "state": "dismissed", "submitted_at": ` + at + `}}`},
+	} {
+		earlier, _ := github(t, ghSource(t), c.event, head+c.earlier)
+		later, _ := github(t, ghSource(t), c.event, head+c.later)
+		// What has no time is the newest when it arrives: see inbox.Raw.
+		if later.About != earlier.About || later.About == "" || !later.OccurredAt.IsZero() && !later.OccurredAt.After(earlier.OccurredAt.Time) {
+			t.Errorf("%s: %s at %v, %s at %v", name, earlier.About, earlier.OccurredAt, later.About, later.OccurredAt)
+		}
+	}
+}
+
+// The name of a repository is of any length: only what can be a group is kept of a run.
+func TestOnlyGroupsOfRunsAreKept(t *testing.T) {
+	onDisk(t, t.TempDir(), func(d *disk) {
+		c := ghSource(t)
+		c.runs.store, c.runs.now = d, time.Now
+		for _, name := range []string{"o/" + strings.Repeat("r", 300), `o/r\u0000`} {
+			it, _ := github(t, c, "workflow_run", `{"action": "requested", "repository": {"id": 7, "full_name": "`+name+`"},
+				"workflow_run": {"id": 3, "pull_requests": [{"number": 1}]}}`, "X-GitHub-Hook-Installation-Target-Type", "organization")
+			if n := d.runsOf(t, "gh"); n != 0 || it.Grouping == nil || it.Grouping.ResourceRef != "workflow_run:3" {
+				t.Errorf("%d runs are kept, the group is %+v", n, it.Grouping)
+			}
+		}
+	})
 }

@@ -6,8 +6,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/sanitize"
 )
 
@@ -60,6 +62,9 @@ func (e *event) ci(run object, u ciUpdate) bool {
 		e.item.Outcome = conclusion
 	}
 	e.item.OccurredAt = run.time("completed_at", "updated_at", "started_at", "created_at")
+	if at := e.item.OccurredAt; ended && !at.IsZero() { // GitHub's times are whole seconds: within one, the end is the last
+		e.item.OccurredAt = notify.TimeOf(at.Add(time.Millisecond))
+	}
 	words := outcome[conclusion]
 	if words == "" && conclusion != "" {
 		words = "ended: " + strings.ReplaceAll(conclusion, "_", " ")
@@ -103,6 +108,9 @@ func (e *event) pullOf(run object, u ciUpdate) (ref string) {
 		base, here := object(pull).object("base").object("repo").id("id"), e.payload.object("repository").id("id")
 		if number > 0 && (base == 0 || here == 0 || base == here) {
 			ref = fmt.Sprintf("%spr:%d", e.prefix, number)
+		}
+		if !validID(ref) {
+			ref = ""
 		}
 	}
 	switch {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -14,6 +15,8 @@ type runs struct {
 	source string
 	store  Store // nil = they are forgotten at once
 	now    func() time.Time
+
+	mu sync.Mutex // of keep: what one writes, another may find too old
 }
 
 // The bounds of what a source keeps.
@@ -46,6 +49,8 @@ func (r *runs) keep(run int, ref string) error {
 	if r.store == nil || r.of(run) == ref {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	row := &runRow{source: r.source, run: run, ref: ref, at: r.now().UnixMilli()}
 	var gone []ledger.Row
 	if err := r.store.Read(context.Background(), func(tx ledger.Reader) error {
@@ -69,9 +74,6 @@ func (r *runs) keep(run int, ref string) error {
 		return err
 	}
 	_, err := r.store.Append(&ledger.Unit{Rows: append(gone, row)})
-	if errors.Is(err, ledger.ErrStale) {
-		return nil // another webhook of the run was faster
-	}
 	return err
 }
 

@@ -55,6 +55,36 @@ func TestGroupOfARunIsKeptForSevenDays(t *testing.T) {
 	})
 }
 
+// Webhooks arrive at once, and what one of them keeps anew, another one finds too old.
+func TestRunsThatAreKeptAtOnceStay(t *testing.T) {
+	onDisk(t, t.TempDir(), func(d *disk) {
+		now := time.Now()
+		const n = 40
+		rows := make([]ledger.Row, n)
+		for i := range rows {
+			rows[i] = &runRow{source: "gh", run: i + 1, ref: "pr:1", at: now.Add(-runsFor - time.Hour).UnixMilli()}
+		}
+		if _, err := d.Append(&ledger.Unit{Rows: rows}); err != nil {
+			t.Fatal(err)
+		}
+		gh := &runs{source: "gh", store: d, now: func() time.Time { return now }}
+		failed := make(chan error, n)
+		for i := range n {
+			go func() { failed <- gh.keep(i+1, "pr:2") }()
+		}
+		for range n {
+			if err := <-failed; err != nil {
+				t.Error(err)
+			}
+		}
+		for i := range n {
+			if got := gh.of(i + 1); got != "pr:2" {
+				t.Errorf("the group of run %d is %q", i+1, got)
+			}
+		}
+	})
+}
+
 // What is kept of runs has a bound, and the newest stay.
 func TestRunsOfASourceAreBounded(t *testing.T) {
 	onDisk(t, t.TempDir(), func(d *disk) {

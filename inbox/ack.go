@@ -195,7 +195,7 @@ func addAck(b *Book, body *Acked, digests []int64) (AckResult, error) {
 			b.stats.closed("")
 		}
 		if d.Unacked > 0 {
-			out.RemainderEntryIDs = append(out.RemainderEntryIDs, b.postRemainder(d))
+			out.RemainderEntryIDs = append(out.RemainderEntryIDs, postRemainder(b, d))
 		}
 	}
 	return out, b.rows.err
@@ -249,23 +249,13 @@ func (u *unackedItems) total() int {
 
 // postRemainder posts a snapshot of what is left of the digest's posted items.
 // Pending ones keep their window.
-func (b *Book) postRemainder(d *Digest) notify.ID {
-	rest, last := *d, int64(0)
-	rest.clear()
-	skip := d.Pending
-	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
-		r := row.(*Raw)
-		switch {
-		case r.AckedSeq != 0:
-		case skip > 0: // the newest are the pending ones
-			skip--
-		default:
-			if last == 0 {
-				last = r.Seq
-			}
-			rest.takeAgain(b.rows, r)
-		}
-		return true
-	})
-	return b.postSnapshot(&rest, ReasonRemainder, []notify.ID{}, d.Unacked, last, false)
+func postRemainder(b *Book, d *Digest) notify.ID {
+	shown := unackedOf(b, d)
+	if len(shown) <= d.Pending { // Err says why they cannot be read
+		return ""
+	}
+	shown = shown[d.Pending:] // the newest are the pending ones
+	rest := *d
+	rest.show(shown)
+	return b.postSnapshot(&rest, ReasonRemainder, []notify.ID{}, d.Unacked, shown[0].Seq, false)
 }

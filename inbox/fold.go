@@ -169,7 +169,7 @@ func (f *folding) received(b *Received) {
 	raw := &Raw{
 		Seq: f.h.Seq, ThreadID: f.h.ThreadID, Source: b.Source, NativeID: b.NativeID, Digest: seqOf(b.DigestID),
 		OccurredAt: b.OccurredAt, ReceivedAt: f.h.Timestamp, Sender: b.Sender, Size: sizeOf(b), Chain: b.Chain,
-		About: b.About, Outcome: b.Outcome, Passive: b.Flush == FlushPassive,
+		Link: b.Link, About: b.About, Outcome: b.Outcome, Passive: b.Flush == FlushPassive,
 	}
 	box := f.box()
 	box.UnackedItems++
@@ -200,7 +200,7 @@ func (f *folding) received(b *Received) {
 		}
 		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
 		if f.take(d, raw) {
-			d.LastSummary, d.LastLink = b.Summary, b.Link
+			d.LastSummary = b.Summary
 		}
 		box.PendingItems++
 		f.s.Put(d)
@@ -423,8 +423,8 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 			return true
 		})
 	}
-	if said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
-		d.LastSummary, d.LastLink = "", "" // what is left must not say it
+	if d.Unacked+d.Pending > 0 && said != nil && slices.ContainsFunc(list, func(r *Raw) bool { return r.Seq == said.Seq }) {
+		d.LastSummary = "" // what is left must not say it
 	}
 	f.s.Put(d)
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -127,7 +128,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	var d *Digest
 	g := it.groupIn(&b.Settings)
 	if g != nil {
-		d = b.digestFor(g, it.Source)
+		d = digestFor(b, g, it.Source)
 		newest := newestLike(b, d, it)
 		if newest != nil && it.OccurredAt.IsZero() && newest.OccurredAt.After(body.OccurredAt.Time) {
 			body.OccurredAt = newest.OccurredAt // what has no time of its own is the newest
@@ -195,8 +196,8 @@ const fallbackWindows = 5
 func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	waits := d != nil && d.Pending > d.Passive
 	switch first := b.Now; {
-	case g.Flush == FlushPassive && d != nil && d.Pending > 0:
-		return notify.TimeFromMilli(d.FlushAt)
+	case g.Flush == FlushPassive && d != nil && d.Pending > 0: // the clock may have been set back
+		return earlier(time.UnixMilli(d.FlushAt), b.Now.Add(b.Settings.MaxDigestAge))
 	case g.Flush == FlushPassive:
 		return notify.TimeOf(b.Now.Add(b.Settings.MaxDigestAge))
 	default:
@@ -229,7 +230,7 @@ func earlier(x, y time.Time) notify.Time {
 
 // digestFor returns the open digest that an item joins; nil if it opens another
 // one. What is pending in the digest before is then flushed.
-func (b *Book) digestFor(g *Grouping, source string) *Digest {
+func digestFor(b *Book, g *Grouping, source string) *Digest {
 	d, _ := b.rows.Row(DigestTable, OpenKey{b.rows.threadID, source, g.ResourceRef, g.EventFamily}).(*Digest)
 	if d == nil {
 		return nil
@@ -272,11 +273,27 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 		return len(added) < d.Pending
 	})
 	slices.Reverse(added)
+	if d.Subjects == 0 { // something newer about each was acknowledged before they came
+		shown := *d
+		shown.show(unackedOf(b, d))
+		d = &shown
+	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
 	if closes && reason != ReasonRollover {
 		b.stats.closed(reason)
 	}
 	return id
+}
+
+// unackedOf are the items of the digest that are not acknowledged, the newest first.
+func unackedOf(b *Book, d *Digest) (list []*Raw) {
+	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		if r := row.(*Raw); r.AckedSeq == 0 {
+			list = append(list, r)
+		}
+		return true
+	})
+	return list
 }
 
 // postSnapshot posts a snapshot of count items up to the raw item last. It
@@ -291,14 +308,11 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
-	if last == d.LastRaw {
-		body.Entry.Link = d.LastLink
+	if r, ok := b.rows.Row(RawTable, last).(*Raw); ok {
+		body.Entry.Link = r.Link
 	}
 	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID
-		if last == old.LastRaw && last != d.LastRaw { // what is left of it: newer items are pending
-			body.Entry.Link = old.Link
-		}
 	}
 	b.add(notify.InboxPosted, body)
 	b.stats.posted(reason, count, len(added))
@@ -307,7 +321,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 
 // FlushDue flushes the digests whose time has come.
 func (b *Book) FlushDue() error {
-	for _, d := range b.rows.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
+	for _, d := range b.rows.pending(b.Now.Milli()) {
 		b.flush(d, ReasonWindow, false)
 	}
 	return b.rows.err
@@ -316,7 +330,7 @@ func (b *Book) FlushDue() error {
 // FlushAll flushes everything that is pending.
 func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
 	ids := []notify.ID{}
-	for _, d := range b.rows.pending(func(*Digest) bool { return true }) {
+	for _, d := range b.rows.pending(math.MaxInt64 - 1) {
 		ids = append(ids, b.flush(d, reason, false))
 	}
 	return ids, b.rows.err

@@ -75,6 +75,9 @@ const (
 	FlushPassive   Flush = "passive" // it waits for the next snapshot, and is no reason for one
 )
 
+// Flushes are the values of Flush.
+var Flushes = []Flush{FlushNormal, FlushImmediate, FlushFirst, FlushPassive}
+
 // Breaks says whether an item ends its digest: before it, so that it opens
 // another one, or after it.
 type Breaks string
@@ -132,7 +135,7 @@ func (it *Item) Check(field string) error {
 	texts := map[string]string{"native_id": it.NativeID, "about": it.About}
 	if g := it.Grouping; g != nil {
 		texts["grouping.resource_ref"], texts["grouping.event_family"] = g.ResourceRef, g.EventFamily
-		if err := turns.OneOf(at("grouping.flush"), turns.ReasonUnknown, g.Flush, FlushNormal, FlushImmediate, FlushFirst, FlushPassive); err != nil {
+		if err := turns.OneOf(at("grouping.flush"), turns.ReasonUnknown, g.Flush, Flushes...); err != nil {
 			return err
 		}
 		if err := turns.OneOf(at("grouping.breaks"), turns.ReasonUnknown, g.Breaks, BreaksNone, BreaksBefore, BreaksAfter); err != nil {

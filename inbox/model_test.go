@@ -302,6 +302,9 @@ func (h *history) item() Item {
 	case 5, 6:
 		g.Flush = FlushPassive
 	}
+	if h.Int(8, "both") == 0 {
+		g.Breaks = []Breaks{BreaksBefore, BreaksAfter}[h.Int(2, "breaks")]
+	}
 	it.Grouping = g
 	return it
 }

@@ -57,6 +57,7 @@ type naiveItem struct {
 }
 
 type naiveDigest struct {
+	remainder                   bool // its newest snapshot is one
 	seq                         int64
 	source, resource, family    string
 	open, removed               bool
@@ -298,7 +299,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 			if w := m.now.Add(window); w.Before(d.flush) {
 				d.flush = w
 			}
-		case len(d.pending()) == 0:
+		case len(d.pending()) == 0 || d.flush.After(m.now.Add(m.settings.MaxDigestAge)):
 			d.flush = m.now.Add(m.settings.MaxDigestAge)
 		}
 		if before != nil && before.pending && !before.passive && !next.passive { // one of the two is enough
@@ -417,17 +418,11 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		}
 		want.LastRawID = RawID(it.seq)
 	}
-	want.Count = len(shown)
+	want.Count, d.remainder = len(shown), reason == ReasonRemainder
 	want.Summary = naiveSummary(d, shown, people)
-	last := shown[len(shown)-1]
-	if last == d.items[len(d.items)-1] && !d.latest.acked {
-		want.Link = d.latest.link
-	}
+	want.Link = shown[len(shown)-1].link
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
-		if before := d.newest; last != d.items[len(d.items)-1] && last == before.items[len(before.items)-1] {
-			want.Link = before.posted.Link
-		}
 		superseded = EntryID(d.newest.seq)
 		d.newest.by = e.h.Seq
 	}
@@ -451,13 +446,17 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	if n == 0 {
 		n = len(shown)
 	}
+	if d.remainder || len(subjects) == 0 {
+		subjects = (&naiveDigest{items: shown}).subjects(shown)
+		n = len(subjects)
+	}
 	if n == 1 && latest != "" {
 		return latest
 	}
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
 	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
 	if d.resource == "" {
-		s = fmt.Sprintf("%d events of %s: %s", n, d.source, d.family)
+		s = fmt.Sprintf("%d %s of %s: %s", n, [2]string{"event", "events"}[min(n, 2)-1], d.source, d.family)
 	}
 	switch len(people) {
 	case 0:

@@ -36,6 +36,10 @@ func TestADigestSaysWhatHappened(t *testing.T) {
 	if got := summaryOfDigest(fallback, 3, 9); got != "3 events of gh: star.created; latest: bob starred it" {
 		t.Errorf("a fallback: %s", got)
 	}
+	one := &Digest{Source: "ci", EventFamily: "build", Subjects: 1}
+	if got := summaryOfDigest(one, 1, 9); got != "1 event of ci: build" {
+		t.Errorf("a fallback of one item that says nothing: %s", got)
+	}
 }
 
 func TestADigestNamesEightOutcomes(t *testing.T) {
@@ -150,6 +154,19 @@ func TestOutcomesOfWhatIsLeft(t *testing.T) {
 	w.advance(time.Second)
 	w.ingest(t, run("b", "failure"))
 	if d := w.digests()[0]; d.Subjects != 2 || d.Outcomes.String() != "1 failure" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What is acknowledged as a whole keeps its last words: a server of before has left them in the row,
+// and a rebuild of its log must find the same.
+func TestRowsOfBeforeAreWhatTheLogGives(t *testing.T) {
+	w := newWorld()
+	it := grouped(1)
+	it.Summary = "said"
+	w.ingest(t, it)
+	w.ack(t, Ack{EntryIDs: w.flush(t)})
+	if d := w.digests()[0]; d.LastSummary != "said" || d.Open {
 		t.Errorf("%+v", d)
 	}
 }
@@ -287,5 +304,57 @@ func TestWhatHasNoGroupIsBundledByItsKind(t *testing.T) {
 	w.set(t, Policy{Fallback: &on, WakeWindowMs: ms(0)})
 	if got := w.ingest(t, star(51)); got[0].EntryID == "" || got[0].DigestID == "" {
 		t.Errorf("without a window: %+v", got)
+	}
+}
+
+// A snapshot says how many things it shows, also if something newer about each waits already, or was
+// acknowledged before. Naive: what is not the newest of the digest is counted piece by piece.
+func TestASnapshotCountsTheSubjectsThatItShows(t *testing.T) {
+	w := newWorld()
+	n := 0
+	about := func(subject, outcome string, at time.Duration) Item {
+		n++
+		it := grouped(n)
+		it.About, it.Outcome, it.Summary, it.OccurredAt = subject, outcome, fmt.Sprint(subject, " at ", at), notify.TimeOf(w.now.Add(at))
+		return it
+	}
+	w.ingest(t, about("a", "", 0))
+	first := w.flush(t)[0]
+	w.ingest(t, about("b", "queued", 1), about("b", "failure", time.Second), about("c", "success", 0))
+	w.flush(t)
+	w.ingest(t, about("b", "success", time.Minute), about("c", "success", time.Minute))
+	w.ack(t, Ack{EntryIDs: []notify.ID{first}})
+	if got := w.visible()[0].Summary; got != "2 comments on pr:1: 1 failure, 1 success" {
+		t.Errorf("a remainder: %s", got)
+	}
+	w.flush(t)
+	w.ack(t, Ack{EntryIDs: []notify.ID{w.visible()[0].EntryID}})
+
+	w = newWorld()
+	w.ingest(t, about("a", "", time.Minute), about("b", "", time.Minute))
+	first = w.flush(t)[0]
+	w.ingest(t, about("a", "", 0), about("a", "", time.Second), about("b", "", 0), about("b", "", time.Second))
+	w.ack(t, Ack{EntryIDs: []notify.ID{first}})
+	w.flush(t)
+	if got := w.visible()[0].Summary; !strings.HasPrefix(got, "2 comments on pr:1") {
+		t.Errorf("what came late: %s", got)
+	}
+}
+
+// What waits for a time that a wrong clock has given waits no longer than another once the clock is right.
+func TestWhatWaitsForTheNextSnapshotSurvivesAWrongClock(t *testing.T) {
+	w := newWorld()
+	passive := func(n int) Item {
+		it := grouped(n)
+		it.Grouping.Flush = FlushPassive
+		return it
+	}
+	right := w.now
+	w.now = notify.TimeOf(right.AddDate(1, 0, 0))
+	w.ingest(t, passive(1))
+	w.now = right
+	w.ingest(t, passive(2))
+	if at := time.UnixMilli(w.box().FlushAt); at.After(right.Add(24 * time.Hour)) {
+		t.Errorf("it is posted at %v, the clock says %v", at, right)
 	}
 }

@@ -123,7 +123,7 @@ type RawItem struct {
 func ItemOf(r *Raw, body *Received, state ItemState) RawItem {
 	return RawItem{
 		RawID: RawID(r.Seq), State: state, Source: r.Source, NativeID: r.NativeID, OccurredAt: r.OccurredAt, ReceivedAt: r.ReceivedAt,
-		Sender: r.Sender, Summary: body.Summary, Link: body.Link, About: r.About, Outcome: r.Outcome, DigestID: DigestID(r.Digest),
+		Sender: r.Sender, Summary: body.Summary, Link: r.Link, About: r.About, Outcome: r.Outcome, DigestID: DigestID(r.Digest),
 		SubscriptionIDs: body.SubscriptionIDs, AckedAt: r.AckedAt,
 	}
 }

@@ -30,7 +30,6 @@ type Digest struct {
 	FlushAt     int64       // milliseconds; 0 = nothing is pending
 	LastRaw     int64       // seq of its newest item
 	LastSummary string      // of that item
-	LastLink    string      // likewise
 	FirstAt     notify.Time
 	LastAt      notify.Time
 	Senders     []string // different ones, at most maxSenders
@@ -48,10 +47,10 @@ var DigestTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_digests",
 	Columns: []string{"created_seq", "thread_id", "source", "resource_ref", "event_family", "open", "waiting", "revision", "newest",
 		"pending", "unacked", "fresh", "opened_at", "pending_at", "flush_at", "last_raw", "first_at", "last_at", "senders", "last_summary",
-		"subjects", "outcomes", "passive", "failing", "last_link"},
+		"subjects", "outcomes", "passive", "failing"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"open", "waiting", "revision", "newest", "pending", "unacked", "fresh", "pending_at", "flush_at", "last_raw",
-		"first_at", "last_at", "senders", "last_summary", "subjects", "outcomes", "passive", "failing", "last_link"},
+		"first_at", "last_at", "senders", "last_summary", "subjects", "outcomes", "passive", "failing"},
 	Unique: ledger.ErrStale,
 })
 
@@ -73,7 +72,7 @@ func (d *Digest) ID() any { return d.Seq }
 func (d *Digest) New() bool { return d.Seq < 0 }
 
 // Bytes implements ledger.Row.
-func (d *Digest) Bytes() int { return len(d.ResourceRef) + len(d.EventFamily) + len(d.LastLink) }
+func (d *Digest) Bytes() int { return len(d.ResourceRef) + len(d.EventFamily) }
 
 // Settle implements ledger.Row.
 func (d *Digest) Settle(first int64) {
@@ -97,7 +96,7 @@ func (d *Digest) Values(first int64) (ledger.Values, error) {
 		notify.Settle(d.Seq, first), d.ThreadID, d.Source, d.ResourceRef, d.EventFamily, ledger.Flag(d.Open), ledger.Flag(d.Pending > 0),
 		int64(d.Revision), notify.Settle(d.Newest, first), int64(d.Pending), int64(d.Unacked), int64(d.Fresh), d.OpenedAt.Milli(),
 		d.PendingAt.Milli(), d.FlushAt, notify.Settle(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders, d.LastSummary,
-		int64(d.Subjects), outcomes, int64(d.Passive), ledger.Flag(d.Failing), d.LastLink,
+		int64(d.Subjects), outcomes, int64(d.Passive), ledger.Flag(d.Failing),
 	}, nil
 }
 
@@ -108,7 +107,7 @@ func ReadDigest(v ledger.Values) (*Digest, error) {
 		Revision: int(v.Int(7)), Newest: v.Int(8), Pending: int(v.Int(9)), Unacked: int(v.Int(10)), Fresh: int(v.Int(11)),
 		OpenedAt: notify.TimeFromMilli(v.Int(12)), PendingAt: notify.TimeFromMilli(v.Int(13)), FlushAt: v.Int(14), LastRaw: v.Int(15),
 		FirstAt: notify.TimeFromMilli(v.Int(16)), LastAt: notify.TimeFromMilli(v.Int(17)), LastSummary: v.Text(19),
-		Subjects: int(v.Int(20)), Passive: int(v.Int(22)), Failing: v.Int(23) != 0, LastLink: v.Text(24),
+		Subjects: int(v.Int(20)), Passive: int(v.Int(22)), Failing: v.Int(23) != 0,
 	}
 	if b := v.Blob(21); len(b) > 0 {
 		if err := json.Unmarshal(b, &d.Outcomes); err != nil {
@@ -151,6 +150,23 @@ func (d *Digest) takeAgain(s ledger.State, r *Raw) {
 	d.span(r)
 	if newest, ok := s.Row(RawTable, r.AboutKey()).(*Raw); !ok || newest.Seq == r.Seq {
 		d.count(r)
+	}
+}
+
+// show makes a digest say what these items are about, of which it says nothing yet: of those about
+// the same the newest counts.
+func (d *Digest) show(items []*Raw) {
+	d.clear()
+	newest := map[string]*Raw{}
+	for _, r := range items {
+		if old := newest[r.About]; old == nil || r.NewerThan(old) {
+			newest[r.About] = r
+		}
+	}
+	for _, r := range items {
+		if d.span(r); r.About == "" || newest[r.About] == r {
+			d.count(r)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ type Raw struct {
 	Told       bool
 	Expired    bool
 	Chain      int
+	Link       string // where it can be looked at: see sanitize.Link
 	About      string // what it is about: of the items of a digest about the same, the newest counts; "" = it counts for itself
 	Outcome    string // what came of that; "" = nothing is known
 	Passive    bool   // it is no reason for a snapshot: see FlushPassive
@@ -45,7 +46,7 @@ type Raw struct {
 var RawTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_items",
 	Columns: []string{"created_seq", "thread_id", "source", "native_id", "digest", "occurred_at", "received_at", "sender", "size",
-		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome", "passive"},
+		"acked_seq", "acked_at", "told", "expired", "chain", "about", "outcome", "passive", "link"},
 	Key:     []string{"created_seq"},
 	Mutable: []string{"acked_seq", "acked_at", "told", "expired", "passive"},
 	Unique:  ledger.ErrStale,
@@ -74,7 +75,7 @@ func (r *Raw) ID() any { return r.Seq }
 func (r *Raw) New() bool { return r.Seq < 0 }
 
 // Bytes implements ledger.Row.
-func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) + len(r.About) }
+func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) + len(r.About) + len(r.Link) }
 
 // Settle implements ledger.Row.
 func (r *Raw) Settle(first int64) {
@@ -90,7 +91,7 @@ func (r *Raw) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
 		notify.Settle(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.Settle(r.Digest, first), r.OccurredAt.Milli(),
 		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.Settle(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
-		ledger.Flag(r.Expired), int64(r.Chain), about, r.Outcome, ledger.Flag(r.Passive),
+		ledger.Flag(r.Expired), int64(r.Chain), about, r.Outcome, ledger.Flag(r.Passive), r.Link,
 	}, nil
 }
 
@@ -100,7 +101,7 @@ func ReadRaw(v ledger.Values) *Raw {
 		Seq: v.Int(0), ThreadID: v.Text(1), Source: v.Text(2), NativeID: v.Text(3), Digest: v.Int(4),
 		OccurredAt: notify.TimeFromMilli(v.Int(5)), ReceivedAt: notify.TimeFromMilli(v.Int(6)), Sender: v.Text(7), Size: v.Int(8),
 		AckedSeq: v.Int(9), AckedAt: notify.TimeFromMilli(v.Int(10)), Told: v.Int(11) != 0, Expired: v.Int(12) != 0, Chain: int(v.Int(13)),
-		About: v.Text(14), Outcome: v.Text(15), Passive: v.Int(16) != 0,
+		About: v.Text(14), Outcome: v.Text(15), Passive: v.Int(16) != 0, Link: v.Text(17),
 	}
 }
 

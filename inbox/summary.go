@@ -41,7 +41,7 @@ func summaryOfDigest(d *Digest, count int, last int64) string {
 	}
 	s := fmt.Sprintf("%d %s on %s", count, plural(family(d.EventFamily), count), d.ResourceRef)
 	if d.ResourceRef == "" {
-		s = fmt.Sprintf("%d events of %s: %s", count, d.Source, d.EventFamily)
+		s = fmt.Sprintf("%d %s of %s: %s", count, plural("events", count), d.Source, d.EventFamily)
 	}
 	switch n := len(d.Senders); {
 	case n == 0:

@@ -157,20 +157,21 @@ func (v *view) toldBy(turnID string) (list []*Entry) {
 	return list
 }
 
-// pending lists the digests with pending items, in the order of their flush.
-func (v *view) pending(want func(*Digest) bool) (list []*Digest) {
+// pending lists the digests with pending items that are due until a time in milliseconds, in the
+// order of their flush.
+func (v *view) pending(until int64) (list []*Digest) {
 	if v.inbox().PendingItems == 0 {
 		return nil
 	}
 	add := func(d *Digest) {
-		if d.Pending > 0 && want(d) {
+		if d.Pending > 0 && d.FlushAt <= until {
 			list = append(list, d)
 		}
 	}
 	for _, row := range v.overlay[DigestTable] {
 		add(row.(*Digest))
 	}
-	v.failed(v.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{v.threadID}}, func(c ledger.Values) error {
+	v.failed(v.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{v.threadID}, Until: until + 1}, func(c ledger.Values) error {
 		d, err := ReadDigest(c)
 		if err == nil && v.overlay[DigestTable][d.Seq] == nil {
 			add(d)

@@ -2146,7 +2146,7 @@ export interface InboxIngestParams {
     grouping?: {
       resource_ref?: string | null;
       event_family?: string | null;
-      flush?: Open<"normal" | "immediate"> | null;
+      flush?: Open<"normal" | "immediate" | "first" | "passive"> | null;
       breaks?: Open<"none" | "before" | "after"> | null;
     } | null;
     about?: string | null;
@@ -4424,7 +4424,7 @@ export interface InboxReceivedEvent {
   outcome?: string;
   link?: string;
   fallback?: boolean;
-  flush?: Open<"normal" | "immediate">;
+  flush?: Open<"normal" | "immediate" | "first" | "passive">;
   subscription_ids?: string[];
   requested_by?: string;
 }

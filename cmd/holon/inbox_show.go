@@ -214,10 +214,6 @@ func (f expandedEntry) print(c *caller) error {
 		if err := jsonv2.Unmarshal(f.Entry, &e); err != nil {
 			return fmt.Errorf("read the entry: %w", err)
 		}
-		about := e.ResourceRef
-		if e.EventFamily != "" {
-			about += " (" + e.EventFamily + ")"
-		}
 		state := entryState(e)
 		if !e.AckedAt.IsZero() {
 			state += " " + whenAt(e.AckedAt)
@@ -227,7 +223,7 @@ func (f expandedEntry) print(c *caller) error {
 			told = "in turn " + e.ToldByTurnID
 		}
 		if err := c.printFields(8, [][2]string{
-			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", about}, {"summary", e.Summary}, {"link", shownLink(e.Link)},
+			{"entry", string(e.EntryID)}, {"thread", f.ThreadID}, {"source", e.Source}, {"about", groupOf(e)}, {"summary", e.Summary}, {"link", shownLink(e.Link)},
 			{"items", fmt.Sprint(e.Count)}, {"posted", whenAt(e.PostedAt)}, {"told", told}, {"state", state},
 		}); err != nil {
 			return err
@@ -252,6 +248,17 @@ func (f expandedEntry) print(c *caller) error {
 func shownLink(address string) string {
 	link, _, _ := sanitize.Link(address)
 	return link
+}
+
+// groupOf is what the items of an entry have in common; "" = nothing is known.
+func groupOf(e inbox.Entry) string {
+	switch {
+	case e.Fallback:
+		return "events of the kind " + e.EventFamily
+	case e.EventFamily != "":
+		return strings.TrimSpace(e.ResourceRef + " (" + e.EventFamily + ")")
+	}
+	return e.ResourceRef
 }
 
 // whenAt is when for a time.

@@ -439,3 +439,15 @@ func TestAgesHaveOneUnit(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupOfAnEntryInWords(t *testing.T) {
+	for want, e := range map[string]inbox.Entry{
+		"pr:1 (reviews)":                    {ResourceRef: "pr:1", EventFamily: "reviews"},
+		"events of the kind issues.labeled": {EventFamily: "issues.labeled", Fallback: true},
+		"":                                  {},
+	} {
+		if got := groupOf(e); got != want {
+			t.Errorf("%+v is about %q, want %q", e, got, want)
+		}
+	}
+}

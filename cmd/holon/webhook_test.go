@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,8 +21,8 @@ func (s *server) merged(source, secret string, repository, number int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	body := fmt.Sprintf(`{"action": "closed", "sender": {"login": "ada"}, "repository": {"id": %d, "full_name": "octo/%d"},
-		"pull_request": {"number": %d, "title": "Fix", "merged": true}}`, repository, repository, number)
+	body := fmt.Sprintf(`{"action": "closed", "sender": {"login": "ada"}, "repository": {"id": %d, "full_name": "octo/%d", "html_url": "https://github.com/octo/%d"},
+		"pull_request": {"number": %d, "title": "Fix", "merged": true, "html_url": "https://github.com/octo/%d/pull/%d"}}`, repository, repository, repository, number, repository, number)
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, record.URLs[0]+"/hooks/"+source, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -56,4 +57,24 @@ func TestRestartedServerKnowsTheFirstRepositoryOfASource(t *testing.T) {
 	contains(t, out, "ada merged pr:135 ")
 	contains(t, out, "ada merged octo/2#pr:136 ")
 	contains(t, out, "ada merged pr:137 ")
+}
+
+// A person and a program find what an entry is about, also after a restart, and the log gives the
+// same rows.
+func TestAnEntryOfAWebhookHasItsLink(t *testing.T) {
+	s := &server{t: t, data: t.TempDir(), sources: map[string]config.WebhookSource{"gh": {Kind: "github", Secret: "s"}}}
+	s.start()
+	s.want("call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`)
+	s.want("inbox", "subscribe", "me", "gh")
+	s.merged("gh", "s", 1, 135)
+	s.stop()
+	s.start()
+	contains(t, s.want("inbox", "show", "latest", "--thread", "me"), "link     https://github.com/octo/1/pull/135\n", "\n  https://github.com/octo/1/pull/135\n")
+	contains(t, s.want("inbox", "me", "-o", "json"), `"link": "https://github.com/octo/1/pull/135"`)
+	contains(t, s.want("call", "event/list", `{"after_seq":0,"thread_id":"me"}`), `"link": "https://github.com/octo/1/pull/135"`)
+	s.stop()
+	if err := os.Chmod(s.data, 0o700); err != nil { // the directory of a test is open to others
+		t.Fatal(err)
+	}
+	contains(t, s.want("doctor", "--refold"), "0 differences")
 }

@@ -55,13 +55,27 @@ type inboxHistory struct {
 	told  string      // the turn that was told last
 }
 
+// outcomes are more than a digest names.
+var outcomes = []string{"", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "other"}
+
 func (x *inboxHistory) items(n int) (list []inbox.Item) {
 	for range n {
 		it := inbox.Item{Source: "ci", NativeID: fmt.Sprint(pick(x.r, 100, "id")), Payload: []byte(`{}`), Sender: fmt.Sprint("p", pick(x.r, 3, "sender"))}
-		if pick(x.r, 4, "grouped") > 0 {
+		if pick(x.r, 2, "about") > 0 {
+			it.About, it.Outcome = fmt.Sprint("subject ", pick(x.r, 3, "subject")), rapid.SampledFrom(outcomes).Draw(x.r, "outcome")
+			it.Summary = fmt.Sprint(it.About, " says ", it.NativeID)
+		}
+		if pick(x.r, 3, "occurred") > 0 { // senders deliver in any order
+			it.OccurredAt = notify.TimeOf(x.clock.Add(time.Duration(2*pick(x.r, 100, "occurred")-100) * time.Second))
+		}
+		switch pick(x.r, 5, "grouped") {
+		case 0:
+		case 1:
+			it.Variant = fmt.Sprint("kind ", pick(x.r, 2, "variant"))
+		default:
 			it.Grouping = &inbox.Grouping{
 				ResourceRef: fmt.Sprint("pr:", pick(x.r, 2, "ref")), EventFamily: "comments",
-				Flush:  rapid.SampledFrom([]inbox.Flush{"", "", "", inbox.FlushImmediate}).Draw(x.r, "flush"),
+				Flush:  rapid.SampledFrom([]inbox.Flush{"", "", "", inbox.FlushImmediate, inbox.FlushFirst, inbox.FlushPassive}).Draw(x.r, "flush"),
 				Breaks: rapid.SampledFrom([]inbox.Breaks{"", "", "", "", inbox.BreaksBefore, inbox.BreaksAfter}).Draw(x.r, "breaks"),
 			}
 		}

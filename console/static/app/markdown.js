@@ -31,8 +31,8 @@ export const link = (href, children) => {
 }
 
 // What the server takes as a link of an item: printable ASCII, in which nothing can be understood in
-// two ways.
-const linkForm = /^https:\/\/[!#-;=?-[\]_a-z~]+$/
+// two ways. Browsers also find a host behind https:/// and https:\.
+const linkForm = /^https:\/\/[a-z0-9][!#-;=?-[\]_a-z~]*$/
 
 // hostLink is a link of an item to its page on another site. It shows the host, in ASCII as the
 // browser connects to it, for the words beside it say nothing of where it leads. null of an address

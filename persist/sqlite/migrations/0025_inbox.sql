@@ -12,10 +12,10 @@ ALTER TABLE inbox_digests ADD COLUMN passive  INTEGER NOT NULL DEFAULT 0; -- pen
 ALTER TABLE inbox_digests ADD COLUMN failing  INTEGER NOT NULL DEFAULT 0; -- a failure was posted at once
 UPDATE inbox_digests SET subjects = pending + unacked;
 
--- Where what is shown can be looked at: see sanitize.Link. '' = nowhere.
+-- Where an item can be looked at, and the newest item of an entry: see sanitize.Link. '' = nowhere.
 
-ALTER TABLE inbox_entries ADD COLUMN link      TEXT NOT NULL DEFAULT '';
-ALTER TABLE inbox_digests ADD COLUMN last_link TEXT NOT NULL DEFAULT ''; -- of the item that has last_summary
+ALTER TABLE inbox_items   ADD COLUMN link TEXT NOT NULL DEFAULT '';
+ALTER TABLE inbox_entries ADD COLUMN link TEXT NOT NULL DEFAULT '';
 
 -- How often entries became new again because their turn had said nothing of them for so long, and
 -- when the next do; 0 = never.
