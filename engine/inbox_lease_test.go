@@ -223,10 +223,9 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			time.Sleep(time.Hour)
 			h.up()
 			since := time.Now()
-			c := h.toldAgain(since, 0, id)
+			h.toldAgain(since, 0, id)
 			h.restart() // the attempt ends, and another begins
-			c = h.next(h.model)
-			h.speak(c)
+			h.speak(h.next(h.model))
 			if l := h.leases("a"); len(l) != 1 {
 				h.t.Errorf("untold %+v", l)
 			}

@@ -33,7 +33,7 @@ func (h *harness) toSchema16() {
 		"turns DROP COLUMN suspended_seq", "turns DROP COLUMN restart_seq", "idempotency DROP COLUMN requester", "idempotency DROP COLUMN number",
 		"turns DROP COLUMN format", "turns DROP COLUMN job", "turns DROP COLUMN job_digest", "threads DROP COLUMN job", "cursors DROP COLUMN requester", "subscriptions DROP COLUMN requester", "inboxes DROP COLUMN stalled_at", "inboxes DROP COLUMN woken_seq", "turns DROP COLUMN outside",
 		"inbox_items DROP COLUMN about", "inbox_items DROP COLUMN outcome", "inbox_items DROP COLUMN passive", "inbox_digests DROP COLUMN subjects", "inbox_digests DROP COLUMN outcomes",
-		"inbox_digests DROP COLUMN passive", "inbox_digests DROP COLUMN failing", "inbox_entries DROP COLUMN leases", "inbox_entries DROP COLUMN at_once", "inboxes DROP COLUMN lease_at", "inbox_items DROP COLUMN link", "inbox_entries DROP COLUMN link",
+		"inbox_digests DROP COLUMN passive", "inbox_digests DROP COLUMN failing", "inbox_entries DROP COLUMN leases", "inbox_items DROP COLUMN link", "inbox_entries DROP COLUMN link", "inbox_entries DROP COLUMN at_once", "inboxes DROP COLUMN lease_at",
 	} {
 		steps = append(steps, "ALTER TABLE "+column)
 	}
