@@ -76,6 +76,8 @@ type Delivery struct {
 	Refusals int  `json:"-"` // answers that say that it will never be accepted
 	Forced   bool `json:"-"` // delivery/redeliver: it moves no cursor and edits nothing
 
+	MismatchedAt notify.Time `json:"-"` // since when it is a mismatch; zero: it never was, or it is of an older version
+
 	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
 	Damaged   bool        `json:"-"` // Tries, Supersedes and End could not be read: it is not sent
 	// Checked says that Body is an envelope of this log. It is not stored.
@@ -152,7 +154,16 @@ func (d *Delivery) Revive(generation int64) {
 }
 
 // Mismatched marks the delivery as one that waits for the rows of its turn.
-func (d *Delivery) Mismatched(reason string) { d.State, d.Reason = StateMismatch, reason }
+func (d *Delivery) Mismatched(reason string, now time.Time) {
+	d.State, d.Reason, d.MismatchedAt = StateMismatch, reason, notify.TimeOf(now)
+}
+
+func (d *Delivery) mismatchedAt() notify.Time {
+	if d.MismatchedAt.IsZero() {
+		return d.CreatedAt
+	}
+	return d.MismatchedAt
+}
 
 // settle ends the delivery.
 func (d *Delivery) settle(state DeliveryState, reason string, now time.Time) {

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -56,8 +55,7 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 	u, cursor := &ledger.Unit{}, l.cursor
 	switch v.Decision {
 	case bridges.Mismatch:
-		next.Mismatched(v.Reason)
-		cursor = cursor.Fail(fmt.Sprintf("mismatch at %d: %s", d.Seq, v.Reason), notify.TimeOf(now))
+		next.Mismatched(v.Reason, now)
 		draft(u, notify.DeliveryMismatch, now, next.Event())
 	case bridges.GiveUp:
 		l.s.cfg.Log.Error("a stored delivery cannot be read", zap.String("delivery_id", d.DeliveryID))

@@ -264,8 +264,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 			cursor = passed(cursor, d.Seq, now)
 			l.draftDead(u, d, now)
 		case t.verdict.Decision == bridges.Mismatch:
-			d.Mismatched(t.verdict.Reason)
-			cursor = cursor.Fail("mismatch at "+fmt.Sprint(d.Seq)+": "+t.verdict.Reason, notify.TimeOf(now))
+			d.Mismatched(t.verdict.Reason, now)
 			draft(u, notify.DeliveryMismatch, now, d.Event())
 			l.s.cfg.Log.Error("an event and the rows of its turn disagree", zap.String("delivery_id", d.DeliveryID), zap.String("reason", t.verdict.Reason))
 		case t.verdict.Decision == bridges.Deliver:

@@ -2954,6 +2954,13 @@ export type SubscriptionCreateResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3009,6 +3016,13 @@ export type SubscriptionUpdateResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3066,6 +3080,13 @@ export type SubscriptionListResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3115,6 +3136,13 @@ export type SubscriptionReadResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3166,6 +3194,13 @@ export type SubscriptionDeleteResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3220,6 +3255,13 @@ export type SubscriptionPauseResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3272,6 +3314,13 @@ export type SubscriptionResumeResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3327,6 +3376,13 @@ export type SubscriptionResetResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3380,6 +3436,13 @@ export type SubscriptionSkipResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
