@@ -41,14 +41,20 @@ func newNotifyListCommand(g *globals) *cobra.Command {
 	var deleted bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [THREAD]",
 		Short: "List the subscriptions",
 		Long: `Lists the subscriptions. SEQ is up to where each is settled, WAIT how many messages
 are not sent yet, DEAD how many were given up: holon deliveries --dead lists those.
 What is blocked waits behind an end that disagrees with its turn: holon notify show
 says what to do.`,
-		Args: cobra.NoArgs,
-		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+		Args: oneName(0),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if thread != "" {
+					return usagef("give the THREAD once: leave out --thread")
+				}
+				thread = args[0]
+			}
 			filter := map[string]any{"bridge_id": bridge, "thread_id": thread}
 			if deleted {
 				filter["include_deleted"] = true
@@ -200,7 +206,7 @@ func subscriptionAdvice(s bridges.Subscription) string {
 func ofSubscription(err error) error {
 	switch {
 	case client.IsKind(err, "subscription_not_found"):
-		return &hintedError{err, "holon notify list lists them; --deleted adds those that were deleted."}
+		return &hintedError{err, "holon notify list lists them, holon notify list THREAD those of one thread; --deleted adds those that were deleted."}
 	case client.IsKind(err, client.KindCursorAhead):
 		return &hintedError{err, "The log does not have this seq yet. To start from now, give the newest seq."}
 	case reasonOf(err) == "not_held":
