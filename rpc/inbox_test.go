@@ -18,7 +18,7 @@ func TestCommandsOfInboxesReachTheEngineWithTheirKey(t *testing.T) {
 		{"inbox/ingest", `"items":[{"source":"ci","native_id":"1","payload":{"a":1}}]`, `Ingest full 1 {"a":1}`, `{"results":[{"raw_id":"raw_7","digest_id":"dig_7","duplicate":false}],"seq":7}`},
 		{"inbox/ingest", `"items":[{"source":"ci","native_id":"1","payload":null,"grouping":{"resource_ref":"a","flush":"immediate"}}]`, `Ingest full 1 `, `"seq":7`},
 		{"inbox/send", `"text":"hi","sender":"me"`, "Send full hi me", `{"raw_id":"raw_7","entry_id":"ent_8","duplicate":false,"seq":8}`},
-		{"inbox/configure", `"policy":{"window_ms":100},"reset":["ack"]`, "Configure full [ack]", `"policy":{"enabled":true,"window_ms":100,"max_delay_ms":120000,"max_items":20,"max_digest_age_ms":86400000,"wake":"none","ack":"turn_end","wake_when":"settled","wake_max_wait_ms":1800000}`},
+		{"inbox/configure", `"policy":{"window_ms":100},"reset":["ack"]`, "Configure full [ack]", `"policy":{"enabled":true,"window_ms":100,"max_delay_ms":120000,"max_items":20,"max_digest_age_ms":86400000,"wake":"none","ack":"turn_end","wake_when":"settled","wake_max_wait_ms":1800000,"wake_window_ms":1000,"told_lease_ms":0,"fallback":true}`},
 		{"inbox/configure", `"reset":["wake"]`, "Configure full [wake]", `"seq":7`},
 		{"inbox/ack", `"entry_ids":["ent_3","ent_5"]`, "Ack full [ent_3 ent_5]  false", `{"acked_entries":0,"acked_items":0,"remainder_entry_ids":[],"seq":7}`},
 		{"inbox/ack", `"through_entry_id":"ent_3"`, "Ack full [] ent_3 false", `"seq":7`},
