@@ -96,6 +96,10 @@ const (
 	SlotEnd      = "end"
 )
 
+// Removed is the RemoteID of a progress message that was removed with the end of its turn. It is of
+// no channel.
+const Removed = "removed"
+
 // SlotKey identifies a slot at the target.
 func SlotKey(logID, subscriptionID, turnID, slot string) string {
 	sum := sha256.Sum256([]byte(logID + "\x00" + subscriptionID + "\x00" + turnID + "\x00" + slot))
@@ -144,6 +148,11 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 		}
 	}
 	return d
+}
+
+// EndsProgress reports whether the delivery changes the progress message of a turn that has ended.
+func (d *Delivery) EndsProgress() bool {
+	return d.Slot == SlotProgress && slices.Contains(ends, d.Method)
 }
 
 // Revive makes a settled delivery pending again, for another generation. Its tries

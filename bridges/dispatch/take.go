@@ -181,7 +181,10 @@ func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 			c = &bridges.Chosen{Event: ev, Type: bridges.TypeEvent}
 		}
 	}()
-	return l.sub.Choose(ev)
+	if c, err = l.sub.Choose(ev); c != nil && c.Type == bridges.TypeProgress && c.Ends() && !l.bridge.edits() {
+		return nil, err // there is no message to change
+	}
+	return c, err
 }
 
 // room holds the lane if too much waits. While its bridge delivers, it continues when there
