@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"persist":       {"limits", "sanitize", "question", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
 	"api":           {"limits", "nearest", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens", "events", "worktree"},
 	"tools":         {"mend", "nearest", "sanitize", "skills", "notify", "items", "threads", "turns", "inbox", "api"},
-	"rpc":           {"limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
+	"rpc":           {"nearest", "limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
 	"rpc/client":    {"backoff", "mend", "lines", "notify", "host"},
 	"rpc/admission": {"host"},
 	"rpc/grants":    {"api"},

@@ -64,8 +64,8 @@ type Outgoing struct {
 	Target  Target
 	Arrived bool // an earlier attempt may have arrived
 	// Slots are the messages that this delivery shows or changes, for channels
-	// that edit: one for news, one or more for what is superseded, none for
-	// others.
+	// that edit: one for news, and one to remove with the end of a turn, one or more for what
+	// is superseded, none for others.
 	Slots []Slot
 }
 
@@ -93,6 +93,9 @@ type Slot struct {
 	// the target can. Otherwise the shown message is changed, or one is posted if
 	// there is none.
 	Post bool
+	// Remove says that the slot shows nothing any more: its messages are removed, if they can be,
+	// once the other slots show the news. A receipt is due for these only.
+	Remove bool
 }
 
 // Outcome is the kind of result of an attempt.

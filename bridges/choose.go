@@ -3,6 +3,7 @@ package bridges
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -78,8 +79,10 @@ func (s *Subscription) Choose(e Event) (*Chosen, error) {
 	switch {
 	case on == OnFinal && c.accepted():
 		c.Type = TypeFinal
+	case c.Ends() && !c.Named && slices.Contains(s.On, OnProgress):
+		c.Type = TypeProgress
 	case on == OnQuestions && c.question():
-	case on == OnProgress:
+	case on == OnProgress && !c.Ends():
 		c.Type = TypeProgress
 	case on == OnInbox && c.Method == notify.InboxPosted && c.Body.Reason != string(inbox.ReasonJob): // a program asks for that
 		c.Type = TypeInbox
@@ -111,6 +114,9 @@ func ChosenAs(e Event, as EventType) (*Chosen, error) {
 // groupOf returns the group of the subscription to which the event may belong; "" = none.
 // Most items are not questions, which is found out without decoding them.
 func (s *Subscription) groupOf(e Event) On {
+	if slices.Contains(s.On, OnFinal) && slices.Contains(ends, e.Method) {
+		return OnFinal
+	}
 	for _, on := range s.On {
 		for _, m := range methodsOf[on] {
 			if m != e.Method || on == OnQuestions && !mayBeQuestion(e) {
@@ -147,6 +153,9 @@ func (c *Chosen) decodeBody() error {
 	}
 	return nil
 }
+
+// Ends reports whether the event may end a turn.
+func (c *Chosen) Ends() bool { return slices.Contains(ends, c.Method) }
 
 // accepted reports whether the event is the accepted end of a turn, if the rows
 // agree with it. An end that is reviewed is not the accepted one, whatever the verdict:

@@ -32,7 +32,7 @@ const (
 	ReasonAnswered = "answered" // the question does not wait any more
 	ReasonUnasked  = "unasked"  // the answer to a question that was not delivered
 	ReasonLifted   = "lifted"   // a client has ended the stall, or closed the thread
-	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes
+	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes, or the end changes
 	ReasonStale    = "stale"    // the message shows a later event already
 	ReasonSkipped  = "skipped"  // subscription/skip
 	ReasonReset    = "reset"    // subscription/reset

@@ -76,6 +76,8 @@ type Delivery struct {
 	Refusals int  `json:"-"` // answers that say that it will never be accepted
 	Forced   bool `json:"-"` // delivery/redeliver: it moves no cursor and edits nothing
 
+	MismatchedAt notify.Time `json:"-"` // since when it is a mismatch; zero: it never was, or it is of an older version
+
 	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
 	Damaged   bool        `json:"-"` // Tries, Supersedes and End could not be read: it is not sent
 	// Checked says that Body is an envelope of this log. It is not stored.
@@ -93,6 +95,10 @@ const (
 	SlotProgress = "progress"
 	SlotEnd      = "end"
 )
+
+// Removed is the RemoteID of a progress message that was removed with the end of its turn. It is of
+// no channel.
+const Removed = "removed"
 
 // SlotKey identifies a slot at the target.
 func SlotKey(logID, subscriptionID, turnID, slot string) string {
@@ -144,6 +150,11 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	return d
 }
 
+// EndsProgress reports whether the delivery changes the progress message of a turn that has ended.
+func (d *Delivery) EndsProgress() bool {
+	return d.Slot == SlotProgress && slices.Contains(ends, d.Method)
+}
+
 // Revive makes a settled delivery pending again, for another generation. Its tries
 // stay: the receiver may show what it was sent before (see Shown).
 func (d *Delivery) Revive(generation int64) {
@@ -152,7 +163,16 @@ func (d *Delivery) Revive(generation int64) {
 }
 
 // Mismatched marks the delivery as one that waits for the rows of its turn.
-func (d *Delivery) Mismatched(reason string) { d.State, d.Reason = StateMismatch, reason }
+func (d *Delivery) Mismatched(reason string, now time.Time) {
+	d.State, d.Reason, d.MismatchedAt = StateMismatch, reason, notify.TimeOf(now)
+}
+
+func (d *Delivery) mismatchedAt() notify.Time {
+	if d.MismatchedAt.IsZero() {
+		return d.CreatedAt
+	}
+	return d.MismatchedAt
+}
 
 // settle ends the delivery.
 func (d *Delivery) settle(state DeliveryState, reason string, now time.Time) {

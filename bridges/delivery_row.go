@@ -161,15 +161,16 @@ func (d *Delivery) Settle(int64) { d.stored = true }
 
 // details are the members of a delivery that only reads of one need.
 type details struct {
-	Tries      []Try    `json:"tries,omitzero"`
-	Supersedes []string `json:"supersedes,omitzero"`
-	End        Claim    `json:"end,omitzero"`
+	Tries        []Try       `json:"tries,omitzero"`
+	Supersedes   []string    `json:"supersedes,omitzero"`
+	End          Claim       `json:"end,omitzero"`
+	MismatchedAt notify.Time `json:"mismatched_at,omitzero"`
 }
 
 // Values implements ledger.Row.
 func (d *Delivery) Values(int64) (ledger.Values, error) {
 	began, tries := d.underWay()
-	more, err := json.Marshal(&details{tries, d.Supersedes, d.End})
+	more, err := json.Marshal(&details{tries, d.Supersedes, d.End, d.MismatchedAt})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	if err := json.Unmarshal(v.Blob(27), &more); err != nil {
 		more, d.Damaged = details{}, true
 	}
-	d.Tries, d.Supersedes, d.End = more.Tries, more.Supersedes, more.End
+	d.Tries, d.Supersedes, d.End, d.MismatchedAt = more.Tries, more.Supersedes, more.End, more.MismatchedAt
 	if at := v.Int(26); at != 0 {
 		d.Tries = append(d.Tries, Try{Attempt: d.Attempts, At: notify.TimeFromMilli(at)})
 	}

@@ -93,6 +93,14 @@ type Option struct {
 	Label string `json:"label"`
 }
 
+// States of Progress of a turn that has ended. They are shown only where a message can be changed,
+// in the place of its progress.
+const (
+	ProgressEnded    = "ended"     // the rest of Data says how
+	ProgressInReview = "in_review" // its end waits for a review
+	ProgressRejected = "rejected"  // another turn continues it
+)
+
 // Progress is how far a turn has come.
 type Progress struct {
 	State   string `json:"state,omitzero"`

@@ -65,8 +65,18 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		d.Outcome, d.ResolvedBy = outcomeOf(b)
 	case TypeProgress:
 		d.Progress = &Progress{Step: c.Header.Step, Status: string(b.Status)}
-		if c.Method == notify.TurnStarted {
+		switch {
+		case c.Method == notify.TurnStarted:
 			d.Progress.State = "started"
+		case !c.Ends():
+		case c.accepted():
+			s.end(c, m.Turn, d)
+			d.Progress.State = ProgressEnded
+		case c.Method == notify.TurnReviewed:
+			s.end(c, m.Turn, d)
+			d.Progress.State = ProgressRejected
+		default:
+			d.Progress.State = ProgressInReview
 		}
 	case TypeInbox:
 		d.Entry = bounded(s.entry(b.Entry))

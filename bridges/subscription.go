@@ -25,11 +25,14 @@ const (
 // Ons lists the groups, in the order of the documentation.
 var Ons = []On{OnFinal, OnQuestions, OnProgress, OnInbox}
 
+// ends are the events that may end a turn. For OnProgress they end what is shown of it.
+var ends = []string{notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed}
+
 // methodsOf are the events among which a group chooses.
 var methodsOf = map[On][]string{
-	OnFinal:     {notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed},
+	OnFinal:     ends,
 	OnQuestions: {notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted},
-	OnProgress:  {notify.TurnStarted, notify.StepStarted, notify.StepEnded},
+	OnProgress:  append([]string{notify.TurnStarted, notify.StepStarted, notify.StepEnded}, ends...),
 	OnInbox:     {notify.InboxPosted, notify.InboxStalled},
 }
 

@@ -117,7 +117,9 @@ func (w *workerOp) checkMembers(op turns.ItemOp) error {
 		return w.invalid("step", turns.ReasonInvalid, "names no step")
 	case op.Epoch < 0:
 		return w.invalid("epoch", turns.ReasonRange, "must be 1 or more")
-	case op.Status != "" && (!slices.Contains(items.Statuses, op.Status) || op.Status == items.StatusPending || op.Status == items.StatusDeleted):
+	case op.Status == items.StatusPending:
+		return w.invalid("status", turns.ReasonUnknown, "cannot be set: a question is pending by itself, so leave status out")
+	case op.Status != "" && (!slices.Contains(items.Statuses, op.Status) || op.Status == items.StatusDeleted):
 		return w.invalid("status", turns.ReasonUnknown, "cannot be set")
 	case !utf8.ValidString(op.Text):
 		return w.invalid("text", turns.ReasonInvalid, "is not UTF-8")

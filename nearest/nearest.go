@@ -20,7 +20,7 @@ const (
 // the letters of the word, or else the first. "" = none.
 // The case of letters does not matter.
 func Of(word string, candidates []string) string {
-	word = strings.ToLower(word)
+	word = strings.ReplaceAll(strings.ToLower(word), "sequence", "seq") // as all names of ours have it
 	if word == "" || len(word) > maxLength {
 		return ""
 	}

@@ -459,3 +459,24 @@ func TestConnectionsAboveTheBoundAreToldSo(t *testing.T) {
 	again := r.open("GET", "/rpc/stream")
 	again.expect("stream/opened")
 }
+
+// Errors about a cursor name what to write instead.
+func TestCursorsThatPeopleTry(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		for _, c := range []struct{ query, header, want string }{
+			{"after_sequence=0", "0", "did you mean after_seq?"}, {"", "", "leave it out to begin at the newest event, or write 0 for the oldest"},
+		} {
+			req, _ := http.NewRequest("GET", r.url+"/rpc/stream?"+c.query, nil)
+			req.Header["Last-Event-ID"] = []string{c.header}
+			resp, err := r.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != 400 || !strings.Contains(string(body), c.want) {
+				t.Errorf("%+v: %d %s", c, resp.StatusCode, body)
+			}
+		}
+	})
+}

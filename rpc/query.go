@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/nearest"
 )
 
 // parseStart reads the query and headers of a stream: where to start and what
@@ -54,6 +55,9 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	case 1:
 	default:
 		return nil, api.InvalidCursor(field, "give one cursor")
+	}
+	if values[0] == "" {
+		return nil, api.InvalidCursor(field, "it is empty: leave it out to begin at the newest event, or write 0 for the oldest")
 	}
 	var ok bool
 	if at.LogID, at.After, ok = api.ParseCursor(values[0]); !ok {
@@ -106,7 +110,7 @@ func onlyParameters(raw string, known ...string) *api.Error {
 			if len(name) > 128 {
 				name = name[:128]
 			}
-			return api.Invalid(strings.ToValidUTF8(name, "\ufffd"), "unknown_field", "there is no such query parameter here")
+			return api.Invalid(strings.ToValidUTF8(name, "\ufffd"), "unknown_field", "there is no such query parameter here%s", nearest.Hint(name, known))
 		}
 	}
 	return nil

@@ -1,8 +1,8 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -56,8 +56,7 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 	u, cursor := &ledger.Unit{}, l.cursor
 	switch v.Decision {
 	case bridges.Mismatch:
-		next.Mismatched(v.Reason)
-		cursor = cursor.Fail(fmt.Sprintf("mismatch at %d: %s", d.Seq, v.Reason), notify.TimeOf(now))
+		next.Mismatched(v.Reason, now)
 		draft(u, notify.DeliveryMismatch, now, next.Event())
 	case bridges.GiveUp:
 		l.s.cfg.Log.Error("a stored delivery cannot be read", zap.String("delivery_id", d.DeliveryID))
@@ -89,6 +88,9 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 		return false, giveUp, nil
 	}
 	v.Decision = bridges.Deliver
+	if d.EndsProgress() && !a.channel.Edits() {
+		return false, bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonUnshown}, nil
+	}
 	a.out = &bridges.Outgoing{ID: bridges.OutgoingID(l.s.cfg.LogID, d.DeliveryID), Target: l.sub.Target, Arrived: d.Arrived}
 	if shows := a.channel.Edits() && !d.Forced; shows || d.Body == nil {
 		if err := l.s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
@@ -155,11 +157,22 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 			return bridges.Verdict{}, err
 		}
 		later, err := bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, name, d.Seq)
+		if err == nil && name == bridges.SlotProgress && !later { // the end has been shown meanwhile
+			later, err = bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, bridges.SlotEnd, d.Seq)
+		}
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
 		if !post && (later || shown != nil && shown.ShownSeq > d.Seq) {
 			continue
+		}
+		if shown != nil && shown.RemoteID == bridges.Removed {
+			if shown = nil; back[name] != nil {
+				continue // nothing is left to be taken back
+			}
+		}
+		if shown == nil && d.EndsProgress() {
+			return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonUnshown}, nil
 		}
 		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
 		if shown != nil {
@@ -169,6 +182,18 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		}
 		a.out.Slots = append(a.out.Slots, s)
 		a.shown = append(a.shown, shown)
+	}
+	if d.EventType == bridges.TypeFinal {
+		shown, err := bridges.ShownInSlot(tx, d.SubscriptionID, d.TurnID, bridges.SlotProgress)
+		if err != nil {
+			return bridges.Verdict{}, err
+		}
+		if shown != nil && shown.RemoteID != bridges.Removed && shown.ShownSeq < d.Seq {
+			a.out.Slots = append(a.out.Slots, bridges.Slot{
+				Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, bridges.SlotProgress), RemoteID: shown.RemoteID, Remove: true,
+			})
+			a.shown = append(a.shown, shown)
+		}
 	}
 	if len(names) > 0 && len(a.out.Slots) == 0 {
 		return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonStale}, nil
@@ -214,17 +239,15 @@ func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed
 		}
 		return 0
 	}
-	if d.EventType != bridges.TypeSuperseded {
-		for i := range n {
-			d.RemoteID, d.ShownSeq = r.RemoteIDs[i], seqOf(i)
-		}
-		return nil, nil
+	first := 0 // of the slots of other deliveries
+	if d.EventType != bridges.TypeSuperseded && n > 0 {
+		d.RemoteID, d.ShownSeq, first = r.RemoteIDs[0], seqOf(0), 1
 	}
-	if n == 0 {
+	if n <= first || a.out.Slots[first].Remove && r.Outcome != bridges.Delivered {
 		return nil, nil
 	}
 	err = s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
-		for i := range n {
+		for i := first; i < n; i++ {
 			if a.shown[i] == nil {
 				continue
 			}
@@ -235,7 +258,9 @@ func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed
 			if old == nil {
 				continue // it is no longer kept
 			}
-			old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i)
+			if old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i); a.out.Slots[i].Remove {
+				old.RemoteID = cmp.Or(old.RemoteID, bridges.Removed)
+			}
 			changed = append(changed, old)
 			u.Rows = append(u.Rows, old)
 		}

@@ -21,6 +21,12 @@ type bridge struct {
 	channel atomic.Pointer[bridges.Channel] // nil: it cannot be opened
 }
 
+// edits reports whether messages can be changed once they are sent; true if nobody knows now.
+func (b *bridge) edits() bool {
+	c := b.channel.Load()
+	return c == nil || (*c).Edits()
+}
+
 // change commits a change of a bridge, with its event; "" = without one.
 func (b *bridge) change(s *Service, method string, by bridges.By, change func(next *bridges.Bridge, seq int64, at notify.Time)) error {
 	b.mu.Lock()

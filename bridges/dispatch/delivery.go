@@ -142,7 +142,8 @@ func (s *Service) Subscription(ctx context.Context, id string) (view bridges.Sub
 
 // view is what reads return of the lane, without Dead. l.mu is held.
 func (l *lane) view() bridges.SubscriptionView {
-	v := bridges.SubscriptionView{Subscription: *l.sub, Cursor: l.cursor, Pending: len(l.open)}
+	v := bridges.SubscriptionView{Subscription: *l.sub, Cursor: l.cursor, Blocked: blockedBy(l, l.sub, nil), Pending: len(l.open)}
+	v.Cursor = saying(v.Cursor, v.Blocked) // a server of before has let a success clear it
 	v.Cursor.ScannedSeq = l.position()
 	for _, d := range l.open {
 		if at := d.NextAttemptAt; !at.IsZero() && (v.NextAttemptAt.IsZero() || at.Before(v.NextAttemptAt.Time)) {

@@ -178,6 +178,9 @@ func (l *lane) after(wait time.Duration) {
 // commit commits a unit of the lane, with the cursor if it has changed. l.mu is
 // held.
 func (l *lane) commit(u *ledger.Unit, cursor cursors.Cursor) error {
+	if cursor = saying(cursor, blockedBy(l, l.sub, u.Rows)); cursor.LastError != l.cursor.LastError && cursor.UpdatedAt == l.cursor.UpdatedAt {
+		cursor = cursor.Fail(cursor.LastError, notify.TimeOf(l.s.now()))
+	}
 	if cursor != l.cursor {
 		cursors.Write(u, l.cursor, cursor)
 	}

@@ -90,6 +90,7 @@ type BridgeStats struct {
 	State         bridges.State
 	Subscriptions int
 	Held          int // subscriptions that are held
+	Blocked       int // subscriptions with a mismatch
 	Pending       int
 	Mismatches    int
 	OldestPending time.Duration // age of the oldest delivery that is not settled
@@ -133,6 +134,9 @@ func (s *Service) Stats() (out Stats) {
 		b.Subscriptions++
 		if l.sub.State == bridges.Held {
 			b.Held++
+		}
+		if blockedBy(l, l.sub, nil) != nil {
+			b.Blocked++
 		}
 		out.Lag = max(out.Lag, head-l.follower.Status().Position)
 		for _, d := range l.open {

@@ -1,12 +1,15 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -21,6 +24,43 @@ func (l *lane) rejudge(ctx context.Context, turnID string) {
 			l.s.cfg.Log.Error("look at a mismatch again", zap.String("delivery_id", d.DeliveryID), zap.Error(err))
 		}
 	}
+}
+
+// blockedBy is what mismatches hold up once the rows of a unit are committed, and the subscription
+// is sub. l.mu is held.
+func blockedBy(l *lane, sub *bridges.Subscription, rows []ledger.Row) *bridges.Blocked {
+	if sub.State == bridges.Deleted {
+		return nil
+	}
+	var list []*bridges.Delivery // mismatches, each as the unit leaves it
+	of := func(d *bridges.Delivery) {
+		if d.State == bridges.StateMismatch {
+			list = append(list, d)
+		}
+	}
+	for _, d := range l.open {
+		of(d)
+	}
+	for _, row := range rows {
+		if d := bridges.DeliveryOfRow(row); d != nil {
+			list = slices.DeleteFunc(list, func(o *bridges.Delivery) bool { return o.Seq == d.Seq })
+			of(d)
+		}
+	}
+	slices.SortFunc(list, func(x, y *bridges.Delivery) int { return cmp.Compare(x.Seq, y.Seq) })
+	return bridges.BlockedBy(list, sub.Order)
+}
+
+// saying returns the cursor with the error of a subscription that is blocked, which no success
+// takes back, or without that of one that no longer is.
+func saying(cursor cursors.Cursor, b *bridges.Blocked) cursors.Cursor {
+	switch {
+	case b != nil:
+		cursor.LastError = b.Error()
+	case strings.HasPrefix(cursor.LastError, "mismatch at "):
+		cursor.LastError = ""
+	}
+	return cursor
 }
 
 // judge decides about a mismatch anew. If the rows agree now, what is sent is made
@@ -59,11 +99,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	next.End, next.Damaged, next.DecidedAt = t.delivery.End, false, at
 	t.delivery, t.existing = &next, false
 	l.fill(t, now)
-	cursor := l.cursor
-	if strings.HasPrefix(cursor.LastError, "mismatch") {
-		cursor.LastError = ""
-	}
-	if err := l.commit(&ledger.Unit{Rows: next.WithBody()}, cursor); err != nil {
+	if err := l.commit(&ledger.Unit{Rows: next.WithBody()}, l.cursor); err != nil {
 		return err
 	}
 	l.replace(&next)

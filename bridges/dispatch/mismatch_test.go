@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
@@ -113,4 +115,117 @@ func TestAMismatchStaysWhatItWas(t *testing.T) {
 			t.Errorf("arrived: %+v", w.target.got)
 		}
 	})
+}
+
+// TestAMismatchStaysVisible in reads, in the list and in the stored cursor: no success of another
+// turn clears it, but a repair, a skip, a reset, or the end of the subscription.
+func TestAMismatchStaysVisible(t *testing.T) {
+	for _, order := range []bridges.Order{bridges.OrderTurn, bridges.OrderStrict} {
+		for _, way := range []string{"repair", "skip", "reset", "delete"} {
+			t.Run(string(order)+" "+way, func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					ctx := context.Background()
+					w.bridge("b")
+					w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnFinal}, Methods: []string{notify.ItemCreated}, Order: order})
+					m, other := w.thread("a"), w.thread("b")
+					shown := func(when string, seq int64, count int, since time.Time) {
+						t.Helper()
+						list, _, _, err := w.s.Subscriptions(ctx, bridges.SubscriptionQuery{IncludeDeleted: true, Limit: 10})
+						if err != nil || len(list) != 1 {
+							t.Fatalf("%s: %v, %v", when, list, err)
+						}
+						stored := w.cursor("s")
+						for _, v := range []bridges.SubscriptionView{w.view("s"), list[0]} {
+							if count == 0 {
+								if v.Blocked != nil || v.Cursor.LastError != "" || stored.LastError != "" {
+									t.Errorf("%s: %+v %+v, stored %q", when, v.Blocked, v.Cursor, stored.LastError)
+								}
+								continue
+							}
+							holds := map[bridges.Order]bridges.Holds{bridges.OrderTurn: bridges.HoldsTurn, bridges.OrderStrict: bridges.HoldsAll}[order]
+							want := bridges.Blocked{Seq: seq, DeliveryID: bridges.DeliveryID("s", seq), Count: count, Holds: holds, Since: notify.TimeOf(since)}
+							if v.Blocked == nil || *v.Blocked != want || v.Cursor.LastError != want.Error() || stored.LastError != want.Error() {
+								t.Errorf("%s: %+v, want %+v; last_error %q, stored %q", when, v.Blocked, want, v.Cursor.LastError, stored.LastError)
+							}
+						}
+					}
+					turn(m, "t1")
+					since := time.Now()
+					first := endWrongly(m, "t1")
+					synctest.Wait()
+					shown("found", first, 1, since)
+					turn(other, "t2")
+					end(other, "t2")
+					time.Sleep(time.Minute)
+					shown("after a success of another turn", first, 1, since)
+					turn(other, "t3")
+					second := endWrongly(other, "t3")
+					w.restart()
+					time.Sleep(time.Minute)
+					shown("a second one, after a restart", first, 2, since)
+					if n := blocked(w); n != 1 {
+						t.Errorf("%d subscriptions of the bridge are blocked", n)
+					}
+
+					skip := func(seq int64) {
+						t.Helper()
+						if _, err := w.s.SubscriptionSkip(ctx, bridges.SkipSubscription{SubscriptionID: "s", Seq: seq, Reason: "known"}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					switch way {
+					case "repair":
+						repair(m, "t1")
+						time.Sleep(time.Minute)
+						shown("the first repaired", second, 1, w.mismatchedAt("s", second))
+						repair(other, "t3")
+					case "skip":
+						skip(first)
+						shown("the first skipped", second, 1, w.mismatchedAt("s", second))
+						skip(second)
+					case "reset":
+						if _, err := w.s.SubscriptionReset(ctx, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &second, Reason: "known"}); err != nil {
+							t.Fatal(err)
+						}
+					case "delete":
+						if _, err := w.s.SubscriptionDelete(ctx, bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(time.Minute)
+					shown("after the "+way, 0, 0, time.Time{})
+					if n := blocked(w); n != 0 {
+						t.Errorf("after the %s, %d subscriptions are blocked", way, n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// blocked is the metric of the only bridge.
+func blocked(w *world) int { return w.s.Stats().Bridges[0].Blocked }
+
+// cursor is the cursor of a subscription as it is stored.
+func (w *world) cursor(id string) (c cursors.Cursor) {
+	w.t.Helper()
+	if err := w.s.cfg.Read(context.Background(), func(tx ledger.Reader) (err error) {
+		c, err = cursors.Get(tx, cursors.Name{ConsumerID: bridges.ConsumerPrefix + id, StreamName: bridges.StreamEvents})
+		return err
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) mismatchedAt(id string, seq int64) time.Time {
+	w.t.Helper()
+	var d *bridges.Delivery
+	if err := w.s.cfg.Read(context.Background(), func(tx ledger.Reader) (err error) {
+		d, err = bridges.DeliveryOf(tx, id, seq)
+		return err
+	}); err != nil || d == nil {
+		w.t.Fatal(d, err)
+	}
+	return d.MismatchedAt.Time
 }

@@ -185,6 +185,9 @@ func (a *audit) suppressed(e *naiveEvent, row *auditRow, received int) {
 		holds = q == nil || a.r.times[q.DeliveryID] == 0 || q.forced
 	case bridges.ReasonUnshown:
 		holds = !slices.ContainsFunc(row.Supersedes, func(id string) bool { return a.r.times[id] > 0 })
+		if e.ends() { // it would change a message of progress
+			holds = !a.showsProgress(row)
+		}
 	case bridges.ReasonStale:
 		holds = row.BridgeID == modelChat
 	case bridges.ReasonSkipped:
@@ -285,12 +288,31 @@ func (a *audit) deaths() {
 	}
 }
 
+// showsProgress reports whether a message of progress was delivered to a subscription before an
+// end, and not removed since.
+func (a *audit) showsProgress(end *auditRow) bool {
+	newest, removed := int64(0), int64(0)
+	for key, row := range a.rows {
+		if key.sub != end.SubscriptionID || row.TurnID != end.TurnID || row.Seq >= end.Seq || row.State != bridges.StateDelivered || row.forced || row.removed {
+			continue
+		}
+		switch row.Slot {
+		case bridges.SlotProgress:
+			newest = max(newest, row.Seq)
+		case bridges.SlotEnd:
+			removed = max(removed, row.Seq)
+		}
+	}
+	return newest > removed
+}
+
 // messages checks what is visible where messages can be changed: at most one message
 // for each slot, and it shows the newest that was delivered.
 func (a *audit) messages() {
 	type slot struct {
 		name   string
 		newest int64 // that was delivered
+		ended  int64 // of progress: the end that was delivered last, which removes it
 		lost   bool  // something of it was received, and its message is not known
 	}
 	slots := map[string]*slot{}
@@ -304,11 +326,20 @@ func (a *audit) messages() {
 			s = &slot{name: row.DeliveryID}
 			slots[name] = s
 		}
-		if row.State == bridges.StateDelivered && !row.forced {
+		lost := a.r.times[row.DeliveryID] > 0 && row.State != bridges.StateDelivered || row.forced || row.removed
+		delivered := row.State == bridges.StateDelivered && !row.forced
+		if delivered {
 			s.newest = max(s.newest, row.Seq)
 		}
-		if a.r.times[row.DeliveryID] > 0 && row.State != bridges.StateDelivered || row.forced || row.removed {
-			s.lost = true
+		s.lost = s.lost || lost
+		if row.Slot == bridges.SlotEnd { // it removes the progress
+			of := bridges.SlotKey(a.logID(), key.sub, row.TurnID, bridges.SlotProgress)
+			if slots[of] == nil {
+				slots[of] = &slot{name: "the progress before " + row.DeliveryID}
+			}
+			if slots[of].lost = slots[of].lost || lost; delivered {
+				slots[of].ended = max(slots[of].ended, row.Seq)
+			}
 		}
 	}
 	for name, s := range slots {
@@ -320,6 +351,10 @@ func (a *audit) messages() {
 		}
 		switch {
 		case s.lost:
+		case s.ended > s.newest:
+			if len(visible) > 0 {
+				a.fail("P7: %s is still visible after the end %d", s.name, s.ended)
+			}
 		case len(visible) > 1:
 			a.fail("P7: %d messages are visible in the slot of %s", len(visible), s.name)
 		case s.newest > 0 && (len(visible) == 0 || visible[0].seq < s.newest):

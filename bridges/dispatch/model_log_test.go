@@ -122,10 +122,17 @@ func (e *naiveEvent) chosenAs(s *bridges.Subscription) bridges.EventType {
 		return bridges.TypeAnswer
 	case has(bridges.OnProgress) && (e.method == notify.TurnStarted || e.method == notify.StepStarted || e.method == notify.StepEnded):
 		return bridges.TypeProgress
+	case has(bridges.OnProgress) && s.BridgeID == modelChat && e.ends() && !slices.Contains(s.Methods, e.method): // it changes the message
+		return bridges.TypeProgress
 	case slices.Contains(s.Methods, e.method):
 		return bridges.TypeEvent
 	}
 	return ""
+}
+
+// ends reports whether the event may end a turn.
+func (e *naiveEvent) ends() bool {
+	return e.method == notify.TurnCompleted || e.method == notify.TurnFailed || e.method == notify.TurnInterrupted || e.method == notify.TurnReviewed
 }
 
 // about lists the events of a subscription with this method.

@@ -200,6 +200,13 @@ func (r *receiver) receive(to channel, o *bridges.Outgoing, result *bridges.Resu
 		return
 	}
 	for _, s := range o.Slots {
+		if s.Remove {
+			if shown := r.visible(func(p *post) bool { return p.id == s.RemoteID }); shown != nil {
+				shown.removed = true
+			}
+			result.RemoteIDs = append(result.RemoteIDs, "")
+			continue
+		}
 		result.RemoteIDs = append(result.RemoteIDs, r.show(&s, o))
 	}
 }

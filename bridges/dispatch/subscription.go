@@ -234,6 +234,9 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bri
 		u.Rows = append(u.Rows, next)
 		if changed != nil {
 			cursor = *changed
+		}
+		blocked := blockedBy(l, next, u.Rows)
+		if cursor = saying(cursor, blocked); changed != nil || cursor != l.cursor {
 			cursors.Write(u, l.cursor, cursor)
 		}
 		for i := range u.Drafts {
@@ -242,7 +245,7 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bri
 			}
 		}
 		view := l.view()
-		view.Subscription = *next
+		view.Subscription, view.Blocked = *next, blocked
 		scanned := view.Cursor.ScannedSeq
 		if moves := method == notify.SubscriptionReset || method == notify.SubscriptionSkipped; moves && next.Generation != l.sub.Generation {
 			scanned = e.ToSeq // it continues there

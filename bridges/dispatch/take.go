@@ -181,7 +181,10 @@ func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 			c = &bridges.Chosen{Event: ev, Type: bridges.TypeEvent}
 		}
 	}()
-	return l.sub.Choose(ev)
+	if c, err = l.sub.Choose(ev); c != nil && c.Type == bridges.TypeProgress && c.Ends() && !l.bridge.edits() {
+		return nil, err // there is no message to change
+	}
+	return c, err
 }
 
 // room holds the lane if too much waits. While its bridge delivers, it continues when there
@@ -264,8 +267,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 			cursor = passed(cursor, d.Seq, now)
 			l.draftDead(u, d, now)
 		case t.verdict.Decision == bridges.Mismatch:
-			d.Mismatched(t.verdict.Reason)
-			cursor = cursor.Fail("mismatch at "+fmt.Sprint(d.Seq)+": "+t.verdict.Reason, notify.TimeOf(now))
+			d.Mismatched(t.verdict.Reason, now)
 			draft(u, notify.DeliveryMismatch, now, d.Event())
 			l.s.cfg.Log.Error("an event and the rows of its turn disagree", zap.String("delivery_id", d.DeliveryID), zap.String("reason", t.verdict.Reason))
 		case t.verdict.Decision == bridges.Deliver:

@@ -174,6 +174,11 @@ func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	}
 	if r.Outcome == bridges.Delivered && g.edits {
 		for i := range o.Slots {
+			if o.Slots[i].Remove {
+				delete(g.shown, o.Slots[i].RemoteID)
+				r.RemoteIDs = append(r.RemoteIDs, "")
+				continue
+			}
 			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Slots[i], o.Envelope()))
 		}
 	}

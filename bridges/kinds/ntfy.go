@@ -85,6 +85,14 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	ids := remoteIDs(o.Slots)
 	var r bridges.Result
 	for i, slot := range o.Slots {
+		if slot.Remove {
+			if problem := n.remove(a, p, slot.RemoteID); problem == "" {
+				ids[i] = ""
+			} else {
+				r.Error = problem
+			}
+			continue
+		}
 		p.SequenceID, p.Priority = cmp.Or(slot.RemoteID, slot.Key), m.urgency
 		if !slot.Post {
 			p.Priority = quiet // a changed message needs no sound
@@ -96,6 +104,20 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	}
 	r.RemoteIDs, r.Arrived = ids, r.Outcome != bridges.Delivered && (r.Arrived || a.arrived)
 	return r
+}
+
+// remove removes a notification. A server of before 2.16 cannot, so that it says then how the turn
+// has ended.
+func (n *ntfy) remove(a *attempt, p publication, sequenceID string) (problem string) {
+	_, r := a.change(request{method: http.MethodDelete, url: n.root.JoinPath(p.Topic, sequenceID), header: authorized(n.token)})
+	if r.Outcome == bridges.Refused || r.Outcome == bridges.Gone {
+		p.SequenceID, p.Priority = sequenceID, quiet
+		r = n.publish(a, p)
+	}
+	if r.Outcome != bridges.Delivered {
+		return "the progress is still shown: " + r.Error
+	}
+	return ""
 }
 
 func (n *ntfy) publish(a *attempt, p publication) bridges.Result {

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,10 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 	var last bridges.Result
 	ids := remoteIDs(o.Slots)
 	for i, slot := range o.Slots {
+		if slot.Remove {
+			last.Error = cmp.Or(last.Error, removeAll(e, slot, &ids[i]))
+			continue
+		}
 		last, ids[i] = show1(e, slot)
 		if last.Outcome != bridges.Delivered {
 			break
@@ -39,6 +44,20 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 	}
 	last.RemoteIDs, last.Arrived = ids, last.Outcome != bridges.Delivered && (last.Arrived || a.arrived)
 	return last
+}
+
+// removeAll removes the messages of a slot. Those that cannot be removed now are left, and the
+// error says so: the news itself has arrived.
+func removeAll(e editor, slot bridges.Slot, remoteID *string) (problem string) {
+	left := slices.DeleteFunc(strings.Fields(slot.RemoteID), func(id string) bool {
+		r, done := e.remove(id)
+		if !done {
+			problem = "the progress is still shown: " + r.Error
+		}
+		return done
+	})
+	*remoteID = strings.Join(left, " ")
+	return problem
 }
 
 // remoteIDs are what slots show before an attempt.

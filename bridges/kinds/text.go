@@ -163,6 +163,18 @@ func (m *message) answer(d *bridges.Data) {
 }
 
 func (m *message) progress(d *bridges.Data) {
+	if p := d.Progress; p != nil {
+		switch p.State {
+		case bridges.ProgressEnded, bridges.ProgressRejected:
+			m.final(d)
+			m.urgency = quiet
+			return
+		case bridges.ProgressInReview:
+			m.what, m.sign, m.urgency = "Waits for a review", "mag", quiet
+			m.next = toType("To review it", "review", d.TurnID)
+			return
+		}
+	}
 	m.what, m.sign, m.urgency = "In progress", "hourglass_flowing_sand", quiet
 	if d.Attempt > 1 {
 		m.add("Attempt", strconv.Itoa(d.Attempt))

@@ -3044,6 +3044,13 @@ export type SubscriptionCreateResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3099,6 +3106,13 @@ export type SubscriptionUpdateResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3156,6 +3170,13 @@ export type SubscriptionListResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3205,6 +3226,13 @@ export type SubscriptionReadResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3256,6 +3284,13 @@ export type SubscriptionDeleteResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3310,6 +3345,13 @@ export type SubscriptionPauseResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3362,6 +3404,13 @@ export type SubscriptionResumeResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;
@@ -3417,6 +3466,13 @@ export type SubscriptionResetResult = {
       scanned_seq?: number;
       updated_at?: string;
     };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
+    };
     pending: number;
     dead: number;
     next_attempt_at?: string;
@@ -3470,6 +3526,13 @@ export type SubscriptionSkipResult = {
       last_error?: string;
       scanned_seq?: number;
       updated_at?: string;
+    };
+    blocked?: {
+      seq: number;
+      delivery_id: string;
+      count: number;
+      holds: string;
+      since: string;
     };
     pending: number;
     dead: number;

@@ -79,3 +79,37 @@ func TestWatchSaysThatItWaits(t *testing.T) {
 		t.Errorf("with something to show: %s", r.err)
 	}
 }
+
+// Words that people try are answered with the one of Holon.
+func TestWordsThatPeopleTry(t *testing.T) {
+	s := startServer(t)
+	s.want("bridge", "add", "webhook", "--to=https://example.org/x")
+	s.want("run", "--thread=one", "hello")
+	s.want("run", "--thread=two", "hello")
+	s.want("notify", "one", "--bridge=webhook")
+	s.want("notify", "two", "--bridge=webhook")
+	for args, want := range map[string]string{
+		"notify subscribe one":       "holon notify THREAD --bridge NAME",
+		"notify delete webhook-one":  "holon notify rm SUBSCRIPTION",
+		"notify unsubscribe one":     "holon notify rm SUBSCRIPTION",
+		"notify show one":            "holon notify list THREAD",
+		"notify list one --thread=x": "leave out --thread",
+	} {
+		if r := s.holon(strings.Fields(args)...); r.code == 0 || !strings.Contains(r.err, want) {
+			t.Errorf("holon %s: %+v, want %s", args, r, want)
+		}
+	}
+	if out := s.want("notify", "list", "one"); !strings.Contains(out, "webhook-one") || strings.Contains(out, "webhook-two") {
+		t.Errorf("the subscriptions of a thread:\n%s", out)
+	}
+	if r := s.holon("call", "event/list", `{"after_sequence":0}`); !strings.Contains(r.err, "did you mean after_seq?") {
+		t.Errorf("after_sequence: %+v", r)
+	}
+	for _, answer := range [][]string{{"allow_once"}, {"--option=allow_once"}} {
+		s.want("run", "-d", "--thread=ask", "/ask Delete it?")
+		id := ""
+		eventually(t, "it asks", func() bool { id = itemIDs.FindString(s.want("respond", "--long")); return id != "" })
+		contains(t, s.want(append([]string{"respond", id}, answer...)...), "completed")
+		eventually(t, "it ends", func() bool { return !strings.Contains(s.want("turns", "ask"), "active") })
+	}
+}

@@ -50,6 +50,9 @@ turn, --all starts now; --from says otherwise.
   holon notify show ntfy-all         how far it has come, and what to do
   holon notify rm ntfy-all`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && notifyWords[args[0]] != "" {
+				return usagef("there is no holon notify %s; it is: %s", args[0], notifyWords[args[0]])
+			}
 			switch {
 			case len(args) > 1:
 				return usagef("give one THREAD, or --all")
@@ -94,6 +97,13 @@ turn, --all starts now; --from says otherwise.
 		newNotifySkipCommand(g),
 	)
 	return cmd
+}
+
+// notifyWords are words that people try, and what they mean. A thread that is called so can be
+// named by its id.
+var notifyWords = map[string]string{
+	"subscribe": "holon notify THREAD --bridge NAME", "create": "holon notify THREAD --bridge NAME", "add": "holon notify THREAD --bridge NAME",
+	"delete": "holon notify rm SUBSCRIPTION", "remove": "holon notify rm SUBSCRIPTION", "unsubscribe": "holon notify rm SUBSCRIPTION",
 }
 
 // notifyOptions are the flags of notify.

@@ -15,8 +15,8 @@ import (
 
 var notifyListing = listing{
 	method: "subscription/list", member: "subscriptions", flex: 2,
-	head: []string{"SUBSCRIPTION", "STATE", "SENDS", "OF", "THROUGH", "WAIT", "DEAD"},
-	drop: []string{"OF", "DEAD", "THROUGH"},
+	head: []string{"SUBSCRIPTION", "STATE", "SENDS", "OF", "THROUGH", "SEQ", "WAIT", "DEAD", "ERROR"},
+	drop: []string{"OF", "DEAD", "THROUGH", "SEQ"},
 	none: "Nothing is sent. For your phone: holon notify --all --bridge ntfy --on final,questions",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var s bridges.SubscriptionView
@@ -25,7 +25,14 @@ var notifyListing = listing{
 		if of == "" {
 			of = "all"
 		}
-		return []string{s.SubscriptionID, string(s.State), sends(s.Subscription), of, through(s.Subscription), fmt.Sprint(s.Pending), fmt.Sprint(s.Dead)}, err
+		state := string(s.State)
+		if s.Blocked != nil && s.State == bridges.Active {
+			state = "blocked"
+		}
+		return []string{
+			s.SubscriptionID, state, sends(s.Subscription), of, through(s.Subscription), fmt.Sprint(s.Cursor.LastSequence), fmt.Sprint(s.Pending),
+			fmt.Sprint(s.Dead), s.Cursor.LastError,
+		}, err
 	},
 }
 
@@ -34,12 +41,20 @@ func newNotifyListCommand(g *globals) *cobra.Command {
 	var deleted bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [THREAD]",
 		Short: "List the subscriptions",
-		Long: `Lists the subscriptions. WAIT is how many messages are not sent yet, DEAD how
-many were given up: holon deliveries --dead lists those.`,
-		Args: cobra.NoArgs,
-		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+		Long: `Lists the subscriptions. SEQ is up to where each is settled, WAIT how many messages
+are not sent yet, DEAD how many were given up: holon deliveries --dead lists those.
+What is blocked waits behind an end that disagrees with its turn: holon notify show
+says what to do.`,
+		Args: oneName(0),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if thread != "" {
+					return usagef("give the THREAD once: leave out --thread")
+				}
+				thread = args[0]
+			}
 			filter := map[string]any{"bridge_id": bridge, "thread_id": thread}
 			if deleted {
 				filter["include_deleted"] = true
@@ -100,6 +115,13 @@ func showSubscription(c *caller, s bridges.SubscriptionView, latest int64) error
 		dead = counted(s.Dead, "message was", "messages were") + " given up"
 	}
 	state := subscriptionState(s.Subscription)
+	if b := s.Blocked; b != nil {
+		holds := "later messages of its turn wait"
+		if b.Holds == bridges.HoldsAll {
+			holds = "everything waits"
+		}
+		state += fmt.Sprintf(", blocked at %d since %s: %s", b.Seq, whenAt(b.Since), holds)
+	}
 	if s.State == bridges.Active && bridge.BridgeID != "" && bridge.State != bridges.Active {
 		state += ", but its bridge is " + bridgeState(bridge)
 	}
@@ -184,7 +206,7 @@ func subscriptionAdvice(s bridges.Subscription) string {
 func ofSubscription(err error) error {
 	switch {
 	case client.IsKind(err, "subscription_not_found"):
-		return &hintedError{err, "holon notify list lists them; --deleted adds those that were deleted."}
+		return &hintedError{err, "holon notify list lists them, holon notify list THREAD those of one thread; --deleted adds those that were deleted."}
 	case client.IsKind(err, client.KindCursorAhead):
 		return &hintedError{err, "The log does not have this seq yet. To start from now, give the newest seq."}
 	case reasonOf(err) == "not_held":

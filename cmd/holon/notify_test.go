@@ -215,13 +215,14 @@ func TestListsForPeople(t *testing.T) {
 	got := s.want("bridge", "list") + "\n" + s.want("notify", "list") + "\n" + s.want("deliveries")
 	got = regexp.MustCompile(` +AGE`).ReplaceAllString(got, "  AGE")
 	got = ages.ReplaceAllString(number.ReplaceAllString(clock.ReplaceAllString(got, "TIME"), ":N"), "  0s ")
+	got = regexp.MustCompile(`all  ntfy     \d+ +0`).ReplaceAllString(got, "all  ntfy     N    0")
 	want := `BRIDGE  KIND     SECRET  FROM           STATE
 hook    webhook  …HINT   configuration  active
 ntfy    ntfy     …hone   configuration  active
 
-SUBSCRIPTION  STATE   SENDS             OF   THROUGH  WAIT  DEAD
-ntfy-all      active  final, questions  all  ntfy     0     0
-hook-all      active  final             all  hook     1     0
+SUBSCRIPTION  STATE   SENDS             OF   THROUGH  SEQ  WAIT  DEAD  ERROR
+ntfy-all      active  final, questions  all  ntfy     N    0     0
+hook-all      active  final             all  hook     0    1     0     status 429
 
 DELIVERY  AGE  NEWS   TRIES  STATE      NEXT
 notif:hook-all:N  0s   final  0      pending    waits for its turn

@@ -31,16 +31,25 @@ thread can be named in place of ITEM, by its id or a title that a client gave, o
   holon respond item_… | less            read all that it is about
   holon respond item_… --allow           the option that allows it once
   holon respond item_… --reject          the option that rejects it once
-  holon respond item_… --option ID       an option by its id
+  holon respond item_… --option ID       an option by its id, or its kind: allow_once
   holon respond item_… --answer '{"name":"x"}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && optionKinds[args[1]] && !givesAnswer(cmd) {
+				return nil // as an option
+			}
 			if flag := answerWord(args); flag != "" && (len(args) > 1 || !givesAnswer(cmd)) {
 				return usagef("an answer is a flag: holon respond ITEM %s; holon respond lists what waits", flag)
 			}
 			return oneName(0)(cmd, args)
 		},
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				option = args[1]
+			}
 			chosen := 0
+			if option != "" && !cmd.Flags().Changed("option") {
+				chosen++
+			}
 			for _, name := range answerFlags {
 				if cmd.Flags().Changed(name) {
 					chosen++
@@ -90,10 +99,13 @@ thread can be named in place of ITEM, by its id or a title that a client gave, o
 	flags.BoolVar(&reject, "reject", false, "reject it")
 	flags.BoolVar(&always, "always", false, "with --allow or --reject: this time and from now on")
 	flags.BoolVar(&cancel, "cancel", false, "cancel the question")
-	flags.StringVar(&option, "option", "", "choose the option with this id")
+	flags.StringVar(&option, "option", "", "choose the option with this id, or of this kind: allow_once, reject_always, …")
 	flags.StringVar(&answer, "answer", "", "answer a question with this JSON")
 	return cmd
 }
+
+// optionKinds are the kinds of options: people give them where an option is asked for.
+var optionKinds = map[string]bool{"allow_once": true, "allow_always": true, "reject_once": true, "reject_always": true}
 
 var answerFlags = []string{"allow", "reject", "option", "answer", "cancel"}
 
@@ -185,6 +197,9 @@ func respond(c *caller, params map[string]any) error {
 		Status  string           `json:"status"`
 		Outcome timeline.Outcome `json:"outcome"`
 	}](c, "item/respond", params)
+	if kind, _ := params["option_id"].(string); optionKinds[kind] && client.IsKind(err, "invalid_params") {
+		return respond(c, map[string]any{"item_id": params["item_id"], "kind": kind})
+	}
 	if client.IsKind(err, "invalid_params") {
 		if options := optionsOf(c.ctx, c.client, params["item_id"]); options != "" {
 			return fmt.Errorf("%w\n  its options are %s", err, options)

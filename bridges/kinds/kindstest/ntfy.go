@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -64,6 +65,13 @@ func (n *Ntfy) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.Token != "" && token(r) != n.Token {
 			ntfyError(w, http.StatusUnauthorized, 40101, "unauthorized")
+			return
+		}
+		if topic, id, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); ok && r.Method == http.MethodDelete && !n.Old && ntfyName.MatchString(id) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.seen = slices.DeleteFunc(n.seen, func(s Notification) bool { return s.Topic == topic && s.SequenceID == id })
+			answer(w, http.StatusOK, Notification{Event: "message_delete", Topic: topic, SequenceID: id})
 			return
 		}
 		if r.Method != http.MethodPost || r.URL.Path != "/" {

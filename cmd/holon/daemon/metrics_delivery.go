@@ -18,6 +18,7 @@ var (
 	descDeliveryActive   = prometheus.NewDesc("holon_delivery_bridge_active", "1 unless the bridge is paused or disabled.", []string{"bridge"}, nil)
 	descDeliverySubs     = prometheus.NewDesc("holon_delivery_subscriptions", "Subscriptions of the bridge.", []string{"bridge"}, nil)
 	descDeliveryHeld     = prometheus.NewDesc("holon_delivery_subscriptions_held", "Subscriptions of the bridge that wait for a client, because too much was to be sent.", []string{"bridge"}, nil)
+	descDeliveryBlocked  = prometheus.NewDesc("holon_delivery_subscriptions_blocked", "Subscriptions of the bridge in which messages wait behind an end that disagrees with its turn.", []string{"bridge"}, nil)
 	descDeliveryPending  = prometheus.NewDesc("holon_delivery_pending", "Deliveries that wait to be sent.", []string{"bridge"}, nil)
 	descDeliveryOldest   = prometheus.NewDesc("holon_delivery_oldest_pending_seconds", "Age of the oldest delivery that is not settled; 0 if there is none.", []string{"bridge"}, nil)
 	descDeliveryMismatch = prometheus.NewDesc("holon_delivery_mismatches", "Deliveries whose event does not agree with the rows of its turn.", []string{"bridge"}, nil)
@@ -31,7 +32,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *deliveryMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descDeliveryLag, descDeliveryActive, descDeliverySubs, descDeliveryHeld, descDeliveryPending, descDeliveryOldest, descDeliveryMismatch,
+		descDeliveryLag, descDeliveryActive, descDeliverySubs, descDeliveryHeld, descDeliveryBlocked, descDeliveryPending, descDeliveryOldest, descDeliveryMismatch,
 		descDeliveryInFlight, descDeliveryStuck, descDeliveryAttempt, descDeliverySettled, descMismatchesFound,
 	} {
 		ch <- d
@@ -48,7 +49,7 @@ func (m *deliveryMetrics) Collect(ch chan<- prometheus.Metric) {
 			active = 1
 		}
 		for desc, v := range map[*prometheus.Desc]float64{
-			descDeliveryActive: active, descDeliverySubs: float64(b.Subscriptions), descDeliveryHeld: float64(b.Held),
+			descDeliveryActive: active, descDeliverySubs: float64(b.Subscriptions), descDeliveryHeld: float64(b.Held), descDeliveryBlocked: float64(b.Blocked),
 			descDeliveryPending: float64(b.Pending), descDeliveryOldest: b.OldestPending.Seconds(), descDeliveryMismatch: float64(b.Mismatches),
 			descDeliveryInFlight: float64(b.InFlight), descDeliveryStuck: float64(b.Stuck),
 		} {
