@@ -97,7 +97,7 @@ func measureWake(ctx context.Context, r *run) ([]Row, error) {
 	const commit = "baseline: one commit of the same server, from a request to the arrival of its event, p50"
 	return []Row{
 		newRow("children-wake", "end of a child turn to the start of its owner's wake, without a window, p50", "ms", pairs[0]).atMost(3).note(commit),
-		newRow("children-wake-last", "… of the last child turn of a turn"+defaultWindow.words+", p50", "ms", pairs[1]).atMost(4).note(commit + "; what the turn has started is looked for, too"),
+		newRow("children-wake-last", "… of the last child turn of a turn"+defaultWindow.words+", p50", "ms", pairs[1]).atMost(3).note(commit + "; what the turn has started is looked for, too"),
 		newRow("children-wake-window", "… of a child turn of no turn"+defaultWindow.words+", p50 of 5", "ms", []Pair{{waited, usualWindow}}).atMost(1.1).
 			note("once; baseline: the window"),
 	}, s.stop()
