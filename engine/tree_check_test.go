@@ -489,28 +489,29 @@ const windowSlack = 1500 * time.Millisecond
 func (l *treeLog) window(thread string) {
 	th := l.threads[thread]
 	now, size := l.now.Timestamp.Time, th.policy.WakeWindow
-	var posted []time.Time // of what waits for more
+	var posted, all []time.Time // of what waits for more; and with what an answer under way may tell
 	early := true
 	for _, x := range l.order {
 		switch isEnd := x.turn != nil && !x.turn.Outside && x.turn.Parent.TurnID != ""; {
 		case x.thread != thread || !x.fresh || x.turn != nil && x.turn.ends[x.end] > 0:
 		case x.atOnce || isEnd || x.seq <= th.asked: // it is due, or its time is that of P12
 			early = false
-		case l.reserved(x):
+		case l.reserved(x): // or no longer: then it has waited, too
+			all = append(all, x.posted)
 		default:
-			posted = append(posted, x.posted)
+			all, posted = append(all, x.posted), append(posted, x.posted)
 		}
 	}
 	if len(posted) == 0 {
 		return
 	}
-	newest := posted[0]
-	for _, at := range posted[1:] {
+	newest := all[0]
+	for _, at := range all[1:] {
 		early = early && at.Sub(newest) < size
 		newest = at
 	}
-	if early && now.Sub(newest) < size && now.Sub(posted[0]) < 5*size {
-		l.breaks("W1", "it wakes %v after the newest and %v after the oldest entry, a window is %v", now.Sub(newest), now.Sub(posted[0]), size)
+	if early && now.Sub(newest) < size && now.Sub(all[0]) < 5*size {
+		l.breaks("W1", "it wakes %v after the newest and %v after the oldest entry, a window is %v", now.Sub(newest), now.Sub(all[0]), size)
 	}
 	since := posted[0].Add(5 * size)
 	for _, at := range append([]time.Time{th.free, l.free}, l.w.began...) {

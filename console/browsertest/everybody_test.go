@@ -57,6 +57,7 @@ func TestAQuestionIsToldWhoLooksElsewhere(t *testing.T) {
 		p.untilPage("overview")
 		s.turn(thread, "/ask Who sees this\n/ask Who does not\n/say the end", nil)
 		p.until("document.title === '(1) holon'")
+		p.until("document.querySelector('[aria-label=Announcements]').innerText.includes('Who sees this')") // the list comes after the count
 		if notes := read[[]string](p, "look.notes"); len(notes) > 0 {
 			t.Errorf("who looks at the page is told %q", notes)
 		}
