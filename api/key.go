@@ -23,15 +23,15 @@ type Keyed struct {
 	key *ledger.Key
 }
 
-// takeKey makes the key for the handler, from the params as received.
-func (k *Keyed) takeKey(method string, raw jsontext.Value) (key *ledger.Key, err error) {
+// takeKey makes the key from the params as received.
+func (k *Keyed) takeKey(method string, raw jsontext.Value) (err error) {
 	k.key, err = KeyOf(method, k.IdempotencyKey, raw)
-	return k.key, err
+	return err
 }
 
 type keyed interface {
-	takeKey(method string, raw jsontext.Value) (*ledger.Key, error)
-	ofRequester(ctx context.Context) error
+	takeKey(method string, raw jsontext.Value) error
+	ofRequester(ctx context.Context) (*ledger.Key, error)
 }
 
 // canonicalOptions compare integers digit by digit, since two different ones

@@ -118,6 +118,7 @@ var measures = []measure{
 	{"attempts", "appends in nested steps that are retried, against a plain turn's", measureAttempts},
 	{"collapse", "a stream without superseded events, against the whole, in events scanned", measureCollapse},
 	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
+	{"commands", "events on a connection with 64 commands in flight, against one without", measureCommands},
 	{"sleepers", "streams that do not read events of 1 MB: their memory, and others beside them", measureSleepers},
 	{"inbox", "inboxes: ingest, a large one, many that wait, a flood beside commands", measureInbox},
 	{"children", "background work: its end to the owner's wake, against a commit; many owners", measureChildren},

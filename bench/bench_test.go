@@ -40,7 +40,7 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	}
 	want := []string{
 		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "latency-request", "roundtrip-1", "roundtrip-16",
-		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "sleepers-memory", "sleepers-live", "sleepers-replay",
+		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "commands-p50", "commands-p99", "sleepers-memory", "sleepers-live", "sleepers-replay",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
 		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy",

@@ -100,7 +100,7 @@ func (in *intake) takeArrivals() (list []*arrival) {
 	n, size := 0, 0
 	for len(in.arrivals) > 0 {
 		a := in.arrivals[0]
-		alone := a.key != nil || a.ends != nil
+		alone := a.key.Given() || a.ends != nil
 		if len(list) > 0 && (alone || n+len(a.items) > arrivalUnitItems || size+a.size > arrivalUnitBytes) {
 			break
 		}
@@ -138,6 +138,21 @@ func (l *loop) takeArrivals() bool {
 	return true
 }
 
+// keyOf is the key of one arrival, or of several, none of which has a given one: that of
+// their callers.
+func keyOf(list []*arrival) *ledger.Key {
+	if len(list) == 1 {
+		return list[0].key
+	}
+	var callers ledger.Callers
+	for _, in := range list {
+		if in.key != nil && in.key.Caller != nil {
+			callers = append(callers, in.key.Caller)
+		}
+	}
+	return &ledger.Key{Caller: callers}
+}
+
 // store commits arrivals in one unit. Each is stored whole or has an error of its
 // own; an error of store is that of all.
 func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
@@ -147,7 +162,7 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 	if err := k.a.mayDecide(); err != nil {
 		return err
 	}
-	r, replayed, err := keyed(k.a, list[0].key, func(d *decision) (all inbox.IngestResult, err error) {
+	r, replayed, err := keyed(k.a, keyOf(list), func(d *decision) (all inbox.IngestResult, err error) {
 		if err := d.mustBeOpen(); err != nil {
 			return all, err
 		}

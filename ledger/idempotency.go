@@ -46,6 +46,9 @@ func Keyed[R any, P Result[R]](log Log, key *Key, decide func() (*Unit, R, error
 		return r, false, err
 	}
 	if key != nil {
+		u.Caller = key.Caller
+	}
+	if key.Given() {
 		if u.Result, u.Holes, err = notify.Marshal(&r); err != nil {
 			return r, false, fmt.Errorf("encode the result of %s: %w", key.Method, err)
 		}
@@ -73,7 +76,7 @@ type settler interface{ Settle(first int64) }
 // Replay returns the result that the key has given before; ok is false if it
 // has not been used, or is nil.
 func Replay[R any, P Result[R]](log Log, key *Key) (r R, ok bool, err error) {
-	if key == nil {
+	if !key.Given() {
 		return r, false, nil
 	}
 	stored, err := log.Stored(context.Background(), key.Key)

@@ -17,6 +17,7 @@ type Unit struct {
 	Fences []Fence // checked in the transaction, before anything is written
 
 	Key    *Key          // nil without an idempotency key
+	Caller Caller        // of the command that the unit belongs to; nil = nobody needs the seq before others
 	Result []byte        // the response that Key repeats, JSON
 	Holes  []notify.Hole // where in Result the digits of ids of the unit belong
 
@@ -53,11 +54,35 @@ func (u *Unit) Settle(first int64) {
 
 // Key is an idempotency key and what it was used for. Hash is the hash of the
 // params as JSON values, so that the order of members does not count.
+//
+// It goes with its command from the params to the unit, and so does the Caller, also
+// without an idempotency key: Key is "" then, and nothing is looked up or stored.
 type Key struct {
 	Key       string
 	Method    string
 	Hash      [32]byte
 	Requester Requester
+	Caller    Caller // nil = none; not stored
+}
+
+// Given reports whether there is an idempotency key. k may be nil.
+func (k *Key) Given() bool { return k != nil && k.Key != "" }
+
+// Caller waits for the answer of a command where others may read what it has committed.
+type Caller interface {
+	// Committed is called with the last seq of each unit of the command that has events: once it is
+	// durable, and before streams can read it. It must not block.
+	Committed(last int64)
+}
+
+// Callers are those of commands that share a unit.
+type Callers []Caller
+
+// Committed implements Caller.
+func (c Callers) Committed(last int64) {
+	for _, caller := range c {
+		caller.Committed(last)
+	}
 }
 
 // Requester names whose share something counts in, where all requesters share what is

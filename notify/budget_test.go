@@ -7,11 +7,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // Cursors whose readers stop hold the budget and a small chunk each, whatever the
 // events are, and none of them waits.
 func TestCursorsThatStopReadingShareOneBudget(t *testing.T) {
+	hosttest.Long(t)
 	for _, c := range []struct {
 		name   string
 		filter Filter

@@ -286,6 +286,7 @@ func (a *Appender) commit(batch []*request) {
 	var done Committed
 	err := a.guarded(units, func() (err error) {
 		if done, err = a.committer.Commit(units); err == nil {
+			tell(units, done.Outcomes)
 			// Publish before answering: a caller that receives a seq may at
 			// once read what is after it.
 			a.tail.Publish(done.Events)
@@ -320,6 +321,15 @@ func (a *Appender) commit(batch []*request) {
 	default:
 		a.report(units, err)
 		a.refuse(batch, a.explain(err))
+	}
+}
+
+// tell says to the callers of units where these are in the log, before streams can read them.
+func tell(units []*ledger.Unit, outcomes []Outcome) {
+	for i, u := range units {
+		if out := &outcomes[i]; u.Caller != nil && len(u.Drafts) > 0 && out.Err == nil && out.Receipt.Stored == nil {
+			u.Caller.Committed(out.Receipt.Last)
+		}
 	}
 }
 

@@ -285,3 +285,34 @@ func TestJobsRunBetweenBatches(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// committed notes where a unit is, and where the tail is at that moment.
+type committed struct {
+	tail *notify.Tail
+	told [][2]int64
+}
+
+func (c *committed) Committed(last int64) { c.told = append(c.told, [2]int64{last, c.tail.Head()}) }
+
+func TestACallerHearsOfItsCommitBeforeStreamsCanReadIt(t *testing.T) {
+	m := &memory{}
+	a, stop := run(t, m, Observer{})
+	caller := &committed{tail: a.tail}
+	for _, events := range []int{2, 0, 3} {
+		u := unitOf(events, 10)
+		u.Caller = caller
+		if _, err := a.Append(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.fail = func([]*ledger.Unit) error { return errors.New("no") }
+	u := unitOf(1, 10)
+	u.Caller = caller
+	if _, err := a.Append(u); err == nil {
+		t.Fatal("the commit did not fail")
+	}
+	stop()
+	if want := "[[2 0] [5 2]]"; fmt.Sprint(caller.told) != want { // a unit without events is nothing that a stream reads
+		t.Errorf("the caller was told %v, want %s", caller.told, want)
+	}
+}

@@ -139,8 +139,5 @@ func (o *outlet) finishStep(ctx context.Context, c Closing, target int64, until 
 		o.writeClosing(c)
 		return nil, true, o.failed
 	}
-	if o.cursor != nil {
-		ready = o.cursor.Wait()
-	}
-	return ready, false, nil
+	return mayWrite(o), false, nil
 }

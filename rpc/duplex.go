@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
@@ -14,6 +15,7 @@ import (
 type answer struct {
 	line []byte
 	seq  int64         // events up to it go first, if the stream is caught up
+	hold *hold         // ends once the answer is written; nil = none
 	then func()        // called as soon as the line is written, under mu
 	sent func(ok bool) // api.Reply.Sent; nil = nothing to call
 }
@@ -53,6 +55,9 @@ type duplex struct {
 	queue   []answer
 	queued  int           // bytes in queue
 	room    chan struct{} // closed and replaced when the queue is emptied
+	running *hold         // of the command that runs; nil = none, or it has ended
+	blocked bool          // the writer waits for its end, or for timer
+	timer   *time.Timer   // nil = it was never needed
 
 	// Under the outlet's mu: the subscription and the number of followed logs
 	// that begin once an answer is written.
@@ -114,6 +119,7 @@ func (d *duplex) nudge() {
 func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
 	if direct && o.mu.TryLock() {
 		if o.failed == nil && o.queueEmpty() {
+			a.hold.release()
 			o.put(ctx, a)
 			o.flush()
 			wake := a.then != nil || o.failed != nil
@@ -156,6 +162,7 @@ func (d *duplex) enqueue(a answer) (room <-chan struct{}, ok bool) {
 	if d.queued > 0 && d.queued+len(a.line) > maxQueuedBytes {
 		return d.room, false
 	}
+	a.hold.lift()
 	d.queue = append(d.queue, a)
 	d.queued += len(a.line)
 	return nil, true

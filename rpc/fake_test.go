@@ -35,6 +35,8 @@ type memory struct {
 	markers []fold.Marker
 	tries   map[int64]*notify.Span // that stand, by Seq
 
+	pages chan struct{} // Page waits until it is closed; nil = it does not
+
 	slow time.Duration // what ListThreads takes, if its context does not end
 
 	itemQuery items.Query     // of the last ListItems
@@ -122,6 +124,9 @@ func (m *memory) prune(before int64) {
 }
 
 func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
+	if m.pages != nil {
+		<-m.pages
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := notify.Page{Scanned: q.After, Latest: m.latest(), First: m.first}

@@ -124,10 +124,7 @@ func (o *outlet) writeReady(ctx context.Context) (ready, logs <-chan struct{}, w
 	if o.beat(); o.failed != nil {
 		return nil, nil, o.broken(ctx, o.failed)
 	}
-	if o.cursor != nil {
-		ready = o.cursor.Wait()
-	}
-	return ready, o.logsReady(), ""
+	return mayWrite(o), o.logsReady(), ""
 }
 
 // beat writes a heartbeat if the stream has been silent for long enough.
@@ -182,12 +179,18 @@ func (o *outlet) pump(ctx context.Context, until time.Time) error {
 // errTorn says that the rest of a frame could not be read.
 var errTorn = errors.New("the rest of a frame cannot be read")
 
-// events writes one chunk of events, none above upTo (0 = no bound). Of a frame that is
+// events writes one chunk of events, none above upTo (0 = no bound) and none that is held.
+// Of a frame that is
 // larger than a chunk it writes all chunks, because nothing else may come between. It
 // reports whether there were any and whether the cursor moved.
 func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err error) {
 	if o.cursor == nil {
 		return false, false, nil
+	}
+	if o.duplex != nil {
+		if to := mayReach(o); upTo == 0 || to < upTo {
+			upTo = to
+		}
 	}
 	before := o.cursor.After()
 	for {

@@ -49,6 +49,7 @@ type exchange struct {
 	member int
 	answer answer
 	direct bool
+	hold   hold
 }
 
 // Initialize implements api.Conn.
@@ -234,7 +235,12 @@ func (s *session) freeSlot() {
 // handle executes one message. It runs in the read loop.
 func (s *session) handle(x *exchange) {
 	ctx, began := s.ctx, time.Now()
-	r, method := s.server.dispatch(ctx, &x.m, api.Call{OnConnection: true, Batch: x.batch != nil})
+	call := api.Call{OnConnection: true, Batch: x.batch != nil}
+	if x.batch == nil && x.id != nil {
+		x.hold.begin(s.out.duplex)
+		x.answer.hold, call.Caller = &x.hold, &x.hold
+	}
+	r, method := s.server.dispatch(ctx, &x.m, call)
 	// The message points into its line, which a slow answer must not keep in
 	// memory.
 	x.m, s.current = frame.Message{}, nil
@@ -243,6 +249,8 @@ func (s *session) handle(x *exchange) {
 		// instead it blocks the connection.
 		r = r.Later(ctx)
 	} else if r.Later != nil {
+		x.answer.hold.release()
+		x.answer.hold = nil
 		s.waiting.Go(func() {
 			final := s.server.bounded(ctx, r.Later(ctx), method)
 			s.server.count(method, began)

@@ -38,6 +38,8 @@ type Endpoint struct {
 	TokenFrom string
 	// LogID is the log id that the server recorded, empty if unknown.
 	LogID string
+	// HTTP is an address of the same server for programs that take no unix:PATH; "" = none is known.
+	HTTP string
 	// Source says in words where the URL came from.
 	Source string
 	// CA has certificates in the form of PEM: authorities that are trusted for https
@@ -108,11 +110,13 @@ func Discover(dataDir string) Resolver {
 		case !record.Alive():
 			return Endpoint{}, &NoServerError{DataDir: dataDir, GonePID: record.PID}
 		}
-		address, ok := record.best()
+		// A socket first: the kernel names the users of both ends.
+		address, ok := record.first("unix:", "http://", "https://")
 		if !ok {
 			return Endpoint{}, fmt.Errorf("%s names no URL that a client can reach: start the server with --listen HOST:PORT or --listen unix:PATH", ServerFile(dataDir))
 		}
 		endpoint := Endpoint{URL: address, LogID: record.LogID, Source: ServerFile(dataDir)}
+		endpoint.HTTP, _ = record.first("http://", "https://")
 		if err := endpoint.readToken(dataDir); err != nil {
 			return Endpoint{}, err
 		}
@@ -188,10 +192,9 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 	return record, nil
 }
 
-// best picks the URL to use: a unix socket first, because the kernel names the
-// users of both ends, then the first http URL, then https.
-func (r ServerRecord) best() (string, bool) {
-	for _, prefix := range []string{"unix:", "http://", "https://"} {
+// first is the first URL that begins with one of these, in their order.
+func (r ServerRecord) first(prefixes ...string) (string, bool) {
+	for _, prefix := range prefixes {
 		for _, candidate := range r.URLs {
 			if strings.HasPrefix(candidate, prefix) && checkURL(candidate) == nil {
 				return candidate, true

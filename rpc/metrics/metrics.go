@@ -21,6 +21,7 @@ type Set struct {
 	errors      *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	dropped     prometheus.Counter
+	overtaken   prometheus.Counter
 	sent        prometheus.Counter
 	inFlight    prometheus.Gauge
 	lag         prometheus.GaugeFunc
@@ -45,13 +46,14 @@ func New(lag, chunks func() float64) *Set {
 		errors:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_errors_total", Help: "Errors answered, by kind."}, []string{"kind"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holon_request_seconds", Help: "Time from a request's arrival to its answer being ready.",
 			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 2.5, 10}}, []string{"method"}),
-		dropped:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_responses_dropped_total", Help: "Response objects from clients that answer nothing that was asked."}),
-		sent:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_stream_bytes_total", Help: "Bytes written to streams."}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
-		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
-		chunks:   prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_chunk_bytes", Help: "Bytes of the log that streams hold because their readers have not taken them: replay_bytes bounds all but the small chunks of 8 KiB."}, chunks),
+		dropped:   prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_responses_dropped_total", Help: "Response objects from clients that answer nothing that was asked."}),
+		overtaken: prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_answers_overtaken_total", Help: "Commands whose connection's stream went past their commit before their answer, which took more than 100 ms."}),
+		sent:      prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_stream_bytes_total", Help: "Bytes written to streams."}),
+		inFlight:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
+		lag:       prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
+		chunks:    prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_chunk_bytes", Help: "Bytes of the log that streams hold because their readers have not taken them: replay_bytes bounds all but the small chunks of 8 KiB."}, chunks),
 	}
-	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.unaccepted, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.chunks}
+	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.unaccepted, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.overtaken, s.sent, s.inFlight, s.lag, s.chunks}
 	return s
 }
 
@@ -122,6 +124,9 @@ func (s *Set) Error(kind string) { s.errors.WithLabelValues(kind).Inc() }
 
 // ResponseDropped counts a response that answers no request.
 func (s *Set) ResponseDropped() { s.dropped.Inc() }
+
+// AnswerOvertaken counts a command whose answer the stream did not wait for any longer.
+func (s *Set) AnswerOvertaken() { s.overtaken.Inc() }
 
 // Sent counts bytes written to streams.
 func (s *Set) Sent(n int) { s.sent.Add(float64(n)) }
