@@ -55,18 +55,21 @@ LONG := ./engine ./cmd/holon
 setup: ## Install what the tests need (as root on Debian; elsewhere it lists what is missing)
 	@./.ci/setup
 
+# What the race detector looks at. The packages of the second and third list have no goroutines, nor
+# has what they import.
+RACED = $(shell $(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
+	grep -vE '/(backoff|cursors|events|inbox|inbox/schedule|items|ledger|limits|lines|mend|nearest|question|sanitize|strict|threads|turns)$$' | \
+	grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|dashboard/markdown|acp/mapping|notify/fold|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
+
 .PHONY: test
-test: setup ## Run all tests, the short crash, power-cut and full-disk runs among them
-	./.ci/in-memory $(GO) test -p $(AT_ONCE) $(TESTFLAGS) $(LONG) ./console/browsertest ./faults ./...
+test: setup ## Run all tests, the short crash, power-cut and full-disk runs among them (BESIDE=race: only what make race does not run in full)
+	./.ci/in-memory $(if $(BESIDE),./.ci/beside '$(RACED)',$(GO) test) -p $(AT_ONCE) $(TESTFLAGS) $(LONG) ./console/browsertest ./faults ./...
 	@./.ci/setup # last, so that what was not tested is seen
 
-# The packages of the second and third list have no goroutines, nor has what they import. SQLite is
-# compiled once more for the detector, which does not look into it: with -O1 in half of the time.
+# SQLite is compiled once more for the detector, which does not look into it: with -O1 in half of the time.
 .PHONY: race
 race: ## Run the tests of what has goroutines with the race detector
-	CGO_CFLAGS='-O1 -g0' ./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short $(TESTFLAGS) $(LONG) $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview|clients)' | \
-		grep -vE '/(backoff|cursors|events|inbox|inbox/schedule|items|ledger|limits|lines|mend|nearest|question|sanitize|strict|threads|turns)$$' | \
-		grep -vE '/(cmd/holon/form|cmd/holon/toon|cmd/holon/when|dashboard/markdown|acp/mapping|notify/fold|rpc/frame|picturetest|browsertest)$$|^[^/]*/[^/]*/holon$$')
+	CGO_CFLAGS='-O1 -g0' ./.ci/in-memory $(GO) test -p $(AT_ONCE) -race -short $(TESTFLAGS) $(LONG) $(RACED)
 
 .PHONY: check
 check: fmt vet lint generated race fuzz-short ## What CI runs beside the tests (which run the conformance suite, too)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -253,6 +254,7 @@ func TestEventsOfChildTurnsHaveTheirParent(t *testing.T) {
 // The list of a new attempt has a bound, and says what is beyond it. What still runs
 // is not what it leaves out.
 func TestNewAttemptIsToldHowManyChildrenAreNotListed(t *testing.T) {
+	hosttest.Long(t)
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "model")
 		h.childThread("a", "b", "puppet")

@@ -1,16 +1,13 @@
 package engine_test
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -327,25 +324,13 @@ func TestEndsWaitNoLongerAfterTheClockWasSetBack(t *testing.T) {
 		h.speak(c)
 		h.done(work, "one")
 		h.took("a", 1)
-		edit := func(sqlText string) {
-			h.down()
-			db, err := sql.Open("sqlite3", filepath.Join(h.dir, sqlite.FileName))
-			if err == nil {
-				_, err = db.Exec(sqlText)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			db.Close()
-			h.up()
-		}
-		edit("UPDATE inbox_entries SET posted_at = posted_at + 86400000")
+		h.edit("UPDATE inbox_entries SET posted_at = posted_at + 86400000")
 		began := time.Now()
 		p := h.next(h.model)
 		if waited := time.Since(began); waited > 6*time.Minute {
 			t.Errorf("woken after %v", waited)
 		}
 		h.speak(p)
-		edit("UPDATE inbox_entries SET posted_at = posted_at - 86400000")
+		h.edit("UPDATE inbox_entries SET posted_at = posted_at - 86400000")
 	})
 }
