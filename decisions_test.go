@@ -56,6 +56,7 @@ func TestEveryDecisionHasItsLine(t *testing.T) {
 // for each paragraph, which begins with the decision in bold.
 func linesOfDecisions(t *testing.T, entries string) string {
 	var list strings.Builder
+	known := map[string]bool{}
 	for paragraph := range strings.SplitSeq(entries, "\n\n") {
 		paragraph = strings.TrimSpace(paragraph)
 		if title, ok := strings.CutPrefix(paragraph, "## "); ok {
@@ -63,6 +64,13 @@ func linesOfDecisions(t *testing.T, entries string) string {
 			list.WriteString("- [" + title + "](#" + anchor + ")\n")
 		} else if name := decisionName.FindStringSubmatch(paragraph); name != nil {
 			list.WriteString("  - " + name[1] + "\n")
+			if known[name[1]] {
+				t.Errorf("%s has the decision %q twice", decisionsFile, name[1])
+			}
+			known[name[1]] = true
+			if _, second, found := strings.Cut(paragraph, "\n**"); found {
+				t.Errorf("%s: an empty line is missing before %.80q", decisionsFile, second)
+			}
 		} else if paragraph != "" && !strings.HasPrefix(paragraph, "|") && !strings.HasPrefix(paragraph, "- ") {
 			t.Errorf("%s: a paragraph does not begin with the decision in bold: %.80q", decisionsFile, paragraph)
 		}

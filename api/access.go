@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -67,13 +68,19 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 // ofRequester makes the key of an agent one of its thread, and that of a named token
 // one of the token: keys that models choose are short, and those of two threads must
 // not meet; and no token gets an answer that was another's. It also says in whose share
-// of the stored keys it counts.
-func (k *Keyed) ofRequester(ctx context.Context) (err error) {
-	if k.key == nil {
-		return nil
+// of the stored keys it counts, and who waits for the answer. It returns the key for the
+// handler; nil if there is neither.
+func (k *Keyed) ofRequester(ctx context.Context) (key *ledger.Key, err error) {
+	caller, _ := ctx.Value(callerKey{}).(ledger.Caller)
+	if k.key == nil && caller != nil {
+		k.key = &ledger.Key{Caller: caller}
 	}
+	if !k.key.Given() {
+		return k.key, nil
+	}
+	k.key.Caller = caller
 	if k.key.Requester, err = requesterOf(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	prefix, name := "agent_", ""
 	if agent, ok := AgentOf(ctx); ok {
@@ -81,11 +88,11 @@ func (k *Keyed) ofRequester(ctx context.Context) (err error) {
 	} else if c, ok := CredentialOf(ctx); ok {
 		prefix, name = "token_", c.Name
 	} else {
-		return nil
+		return k.key, nil
 	}
 	sum := sha256.Sum256([]byte(name + "\x00" + k.key.Key))
 	k.key.Key = prefix + hex.EncodeToString(sum[:])
-	return nil
+	return k.key, nil
 }
 
 // The error of a request that the token of an agent does not allow. field is ""

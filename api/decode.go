@@ -124,8 +124,7 @@ func (s *shape) withIDs(e *Error, p reflect.Value) *Error {
 	return e
 }
 
-// decodeParams reads params strictly. Absent and null params are {}. The
-// idempotency key is also put into the command that the params embed.
+// decodeParams reads params strictly. Absent and null params are {}.
 func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad error) {
 	if len(raw) > 2 || len(s.required) > 0 && len(raw) > 0 {
 		if err := strict.Unmarshal(raw, &p); err != nil {
@@ -139,12 +138,8 @@ func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad 
 		}
 	}
 	if s.keyed {
-		key, err := any(&p).(keyed).takeKey(method, raw)
-		if err != nil {
+		if err := any(&p).(keyed).takeKey(method, raw); err != nil {
 			return p, err
-		}
-		if s.key != nil {
-			v.FieldByIndex(s.key).Set(reflect.ValueOf(key))
 		}
 	}
 	return p, nil

@@ -47,7 +47,11 @@ func TestEmbeddedCommandsTakeTheKeyAndNothingThatIsNotOfTheWire(t *testing.T) {
 
 func TestParamsOfAnEmbeddedCommand(t *testing.T) {
 	decode := func(raw string) (TurnInterruptParams, error) {
-		return decodeParams[TurnInterruptParams]("turn/interrupt", jsontext.Value(raw), shapeOf(reflect.TypeFor[TurnInterruptParams]()))
+		p, refused := prepare[TurnInterruptParams](t.Context(), &Method{Name: "turn/interrupt"}, shapeOf(reflect.TypeFor[TurnInterruptParams]()), jsontext.Value(raw))
+		if refused != nil {
+			return p, refused.Err
+		}
+		return p, nil
 	}
 	p, err := decode(`{"turn_id":"a","reason":"enough","idempotency_key":"k"}`)
 	if err != nil || p.TurnID != "a" || p.Reason != "enough" {

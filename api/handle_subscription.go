@@ -147,6 +147,7 @@ type SubscriptionListParams struct {
 	BridgeID       string `json:"bridge_id,omitzero"`
 	ThreadID       string `json:"thread_id,omitzero"`
 	IncludeDeleted bool   `json:"include_deleted,omitzero"`
+	IncludeEnded   bool   `json:"include_ended,omitzero"` // those of one turn that is over
 	Page
 	Extra
 }
@@ -170,7 +171,7 @@ func (h *Handlers) SubscriptionList(ctx context.Context, p SubscriptionListParam
 		return r, err
 	}
 	list, next, latest, err := in.Subscriptions(ctx, bridges.SubscriptionQuery{
-		BridgeID: p.BridgeID, ThreadID: p.ThreadID, IncludeDeleted: p.IncludeDeleted, Cursor: p.Page.Cursor, Newest: p.Order == OrderDesc, Limit: limit,
+		BridgeID: p.BridgeID, ThreadID: p.ThreadID, IncludeDeleted: p.IncludeDeleted, IncludeEnded: p.IncludeEnded, Cursor: p.Page.Cursor, Newest: p.Order == OrderDesc, Limit: limit,
 	})
 	return SubscriptionListResult{append([]bridges.SubscriptionView{}, list...), next, latest}, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
@@ -212,6 +213,8 @@ func isNotification(ctx context.Context) bool {
 	return is
 }
 
+type callerKey struct{}
+
 type batchKey struct{}
 
 // inBatch reports whether the request is a member of a batch. What waits for something
@@ -268,9 +271,13 @@ func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value
 		return p, &r
 	}
 	if s.keyed {
-		if err := any(&p).(keyed).ofRequester(ctx); err != nil {
+		key, err := any(&p).(keyed).ofRequester(ctx)
+		if err != nil {
 			r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
 			return p, &r
+		}
+		if s.key != nil {
+			reflect.ValueOf(&p).Elem().FieldByIndex(s.key).Set(reflect.ValueOf(key))
 		}
 	}
 	if s.by != nil {
@@ -380,6 +387,9 @@ type Call struct {
 	OnConnection bool // on the connection of WithConn
 	Notification bool // no answer is sent
 	Batch        bool // it is a member of a batch, whose answer waits for all members
+	// Caller is told where the request's change is in the log; nil = nobody is. A method that
+	// answers later tells it too.
+	Caller ledger.Caller
 }
 
 // context tells the method how the request came.
@@ -389,6 +399,9 @@ func (c Call) context(ctx context.Context) context.Context {
 	}
 	if c.Batch {
 		ctx = context.WithValue(ctx, batchKey{}, true)
+	}
+	if c.Caller != nil {
+		ctx = context.WithValue(ctx, callerKey{}, c.Caller)
 	}
 	return ctx
 }
@@ -419,6 +432,9 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 	}
 	if method.polls && c.Notification {
 		return Reply{}, method
+	}
+	if !method.Change {
+		c.Caller = nil
 	}
 	ctx = c.context(ctx)
 	rep = collecting(a.logging(ctx), func(ctx context.Context) Reply { return method.run(ctx, params) })

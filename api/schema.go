@@ -71,7 +71,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[inbox.WakesReason]():     openEnum(inbox.WakesReasons...),
 	reflect.TypeFor[bridges.Kind]():          openEnum(bridges.Kinds...),
 	reflect.TypeFor[bridges.OnPause]():       openEnum(bridges.PauseWaits, bridges.PauseDrops),
-	reflect.TypeFor[bridges.State]():         openEnum(bridges.Active, bridges.Paused, bridges.Held, bridges.Disabled, bridges.Deleted),
+	reflect.TypeFor[bridges.State]():         openEnum(bridges.Active, bridges.Paused, bridges.Held, bridges.Disabled, bridges.Ended, bridges.Deleted),
 	reflect.TypeFor[bridges.On]():            openEnum(bridges.Ons...),
 	reflect.TypeFor[bridges.Order]():         openEnum(bridges.OrderTurn, bridges.OrderStrict),
 	reflect.TypeFor[bridges.DeliveryState](): openEnum(bridges.DeliveryStates...),

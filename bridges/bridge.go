@@ -13,13 +13,15 @@ import (
 type State string
 
 // The states. Held is of subscriptions: too much waits, and a client decides
-// whether to send it. Disabled is what the server did because of the target.
+// whether to send it. Disabled is what the server did because of the target. Ended is of
+// subscriptions of a turn that is over: nothing is read for them before it is tried again.
 // Deleted is of subscriptions whose cursor is still kept.
 const (
 	Active   State = "active"
 	Paused   State = "paused"
 	Held     State = "held"
 	Disabled State = "disabled"
+	Ended    State = "ended"
 	Deleted  State = "deleted"
 )
 

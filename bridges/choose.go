@@ -155,7 +155,10 @@ func (c *Chosen) decodeBody() error {
 }
 
 // Ends reports whether the event may end a turn.
-func (c *Chosen) Ends() bool { return slices.Contains(ends, c.Method) }
+func (c *Chosen) Ends() bool { return MayEndTurn(c.Method) }
+
+// MayEndTurn reports whether events of this name may end a turn.
+func MayEndTurn(method string) bool { return slices.Contains(ends, method) }
 
 // accepted reports whether the event is the accepted end of a turn, if the rows
 // agree with it. An end that is reviewed is not the accepted one, whatever the verdict:

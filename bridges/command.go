@@ -142,7 +142,8 @@ type CreateSubscription struct {
 	SubscriptionID string           `json:"subscription_id,omitzero"` // "" = the server makes one
 	BridgeID       string           `json:"bridge_id"`
 	Target         Target           `json:"target,omitzero"`
-	ThreadID       string           `json:"thread_id,omitzero"` // "" = all threads
+	ThreadID       string           `json:"thread_id,omitzero"` // "" = all threads, or that of the turn
+	TurnID         string           `json:"turn_id,omitzero"`   // the subscription is of this turn, and of those that continue it; "" = of all
 	On             []On             `json:"on,omitzero"`        // neither On nor Methods: final
 	Methods        []string         `json:"methods,omitzero"`
 	From           *From            `json:"from,omitzero"`
@@ -166,6 +167,9 @@ func (c *CreateSubscription) Check() error {
 	}
 	if c.ThreadID != "" && !threads.ValidID(c.ThreadID) {
 		return turns.Invalid("thread_id", turns.ReasonInvalid, "is no thread id")
+	}
+	if i := slices.Index(c.On, OnInbox); i >= 0 && c.TurnID != "" {
+		return turns.Invalid(indexed("on", i), turns.ReasonInvalid, "entries of an inbox are of no turn: leave out turn_id")
 	}
 	if err := turns.OneOf("order", turns.ReasonInvalid, c.Order, OrderTurn, OrderStrict); err != nil {
 		return err
@@ -193,9 +197,12 @@ func checkChoice(on []On, methods []string) error {
 	return nil
 }
 
-// UpdateSubscription changes what a subscription chooses. Members that are nil stay.
+// UpdateSubscription changes what a subscription chooses, and where it sends. Members that are
+// nil stay. With another target it goes on where it is; what was not sent yet is sent there.
 type UpdateSubscription struct {
 	SubscriptionID string      `json:"subscription_id"`
+	BridgeID       *string     `json:"bridge_id,omitzero"`
+	Target         *Target     `json:"target,omitzero"`
 	On             *[]On       `json:"on,omitzero"`
 	Methods        *[]string   `json:"methods,omitzero"`
 	IncludeText    *bool       `json:"include_text,omitzero"`
@@ -207,6 +214,11 @@ type UpdateSubscription struct {
 
 // Check checks the command.
 func (c *UpdateSubscription) Check() error {
+	if c.BridgeID != nil {
+		if err := CheckID("bridge_id", *c.BridgeID); err != nil {
+			return err
+		}
+	}
 	var on []On
 	var methods []string
 	if c.On != nil {
@@ -220,6 +232,9 @@ func (c *UpdateSubscription) Check() error {
 	}
 	return checkChoice(on, methods)
 }
+
+// Moves reports whether the command names where to send.
+func (c *UpdateSubscription) Moves() bool { return c.BridgeID != nil || c.Target != nil }
 
 // ChangeSubscription pauses, resumes or deletes a subscription.
 type ChangeSubscription struct {

@@ -52,7 +52,7 @@ type Verdict struct {
 // an attempt. Both decide alike, so what is sent was right when its attempt was
 // committed. The error is one of reading.
 func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
-	if b.Dropped(d.Seq) {
+	if !d.Moved && b.Dropped(d.Seq) {
 		return Verdict{Suppress, ReasonPaused}, nil
 	}
 	if d.Tried {
@@ -283,11 +283,12 @@ func shortID(id string) string {
 	return id
 }
 
-// ShownInSlot reads the delivery whose message a slot shows; nil if there is none.
-func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *Delivery, err error) {
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
+// ShownInSlot reads the delivery whose message a slot of the subscription shows at its present
+// target; nil if there is none.
+func ShownInSlot(tx ledger.Reader, s *Subscription, turnID, slot string) (found *Delivery, err error) {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{s.SubscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
 		d, err := ReadDelivery(v)
-		if err != nil || d.RemoteID == "" {
+		if err != nil || d.RemoteID == "" || !d.RemoteAt(s) {
 			return err
 		}
 		found = d
@@ -296,17 +297,17 @@ func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *
 	return found, err
 }
 
-// MayShowLater reports whether a slot may show an event after the seq: one that was
-// delivered, or whose attempt may have arrived. A take-back has no slot of its own: it
+// MayShowLater reports whether a slot may show an event after the seq at the present target: one
+// that was delivered, or whose attempt may have arrived. A take-back has no slot of its own: it
 // changes those of what it supersedes.
-func MayShowLater(tx ledger.Reader, subscriptionID, turnID, slot string, seq int64) (later bool, err error) {
+func MayShowLater(tx ledger.Reader, s *Subscription, turnID, slot string, seq int64) (later bool, err error) {
 	scan := func(of string, shows func(*Delivery) (bool, error)) error {
-		return tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, of}, Newest: true}, func(v ledger.Values) error {
+		return tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{s.SubscriptionID, turnID, of}, Newest: true}, func(v ledger.Values) error {
 			d, err := ReadDelivery(v)
 			if err != nil {
 				return err
 			}
-			if d.Seq > seq && d.Shown() && !d.Forced {
+			if d.Seq > seq && d.Generation >= s.TargetGeneration && d.shownHere() && !d.Forced {
 				if later, err = shows(d); err != nil {
 					return err
 				}

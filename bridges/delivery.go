@@ -62,6 +62,9 @@ type Delivery struct {
 	Slot     string `json:"-"`
 	RemoteID string `json:"-"`
 	ShownSeq int64  `json:"-"`
+	// RemoteSince is the generation that began with the target of RemoteID, if the delivery itself
+	// was sent to one before: what took it back was posted. 0 = it is that of Generation.
+	RemoteSince int64 `json:"-"`
 	// Step and Epoch are the try that the event belongs to, if Tried. With the
 	// turn they find the row that says whether a marker has superseded it.
 	Tried   bool   `json:"-"`
@@ -75,6 +78,11 @@ type Delivery struct {
 	Arrived  bool `json:"-"`
 	Refusals int  `json:"-"` // answers that say that it will never be accepted
 	Forced   bool `json:"-"` // delivery/redeliver: it moves no cursor and edits nothing
+
+	// Moved says that it was chosen for another target: no pause of this bridge concerns it.
+	// Elsewhere, that such a target may show it.
+	Moved     bool `json:"-"`
+	Elsewhere bool `json:"-"`
 
 	MismatchedAt notify.Time `json:"-"` // since when it is a mismatch; zero: it never was, or it is of an older version
 
@@ -100,9 +108,14 @@ const (
 // no channel.
 const Removed = "removed"
 
-// SlotKey identifies a slot at the target.
-func SlotKey(logID, subscriptionID, turnID, slot string) string {
-	sum := sha256.Sum256([]byte(logID + "\x00" + subscriptionID + "\x00" + turnID + "\x00" + slot))
+// SlotKey identifies a slot of a subscription at its target. Each further target has keys of its
+// own, also if it is one of before.
+func SlotKey(logID string, s *Subscription, turnID, slot string) string {
+	id := logID + "\x00" + s.SubscriptionID + "\x00" + turnID + "\x00" + slot
+	if s.TargetGeneration > 0 {
+		id += fmt.Sprintf("\x00%d", s.TargetGeneration)
+	}
+	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:12])
 }
 
@@ -150,15 +163,33 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	return d
 }
 
+// Enter makes the delivery one of the present generation of its subscription. If that has
+// another target, nothing of the delivery is there yet: it begins anew.
+func (d *Delivery) Enter(s *Subscription) {
+	if d.Generation < s.TargetGeneration {
+		if d.Elsewhere = d.Shown(); !d.RemoteAt(s) {
+			d.RemoteID, d.ShownSeq = "", 0
+		}
+		d.BridgeID, d.Moved, d.Tries = s.BridgeID, true, nil
+		d.Arrived, d.Attempts, d.Refusals, d.NextAttemptAt = false, 0, 0, notify.Time{}
+	}
+	d.Generation = s.Generation
+}
+
+// RemoteAt reports whether RemoteID is of the present target of the subscription.
+func (d *Delivery) RemoteAt(s *Subscription) bool {
+	return max(d.Generation, d.RemoteSince) >= s.TargetGeneration
+}
+
 // EndsProgress reports whether the delivery changes the progress message of a turn that has ended.
 func (d *Delivery) EndsProgress() bool {
 	return d.Slot == SlotProgress && slices.Contains(ends, d.Method)
 }
 
-// Revive makes a settled delivery pending again, for another generation. Its tries
-// stay: the receiver may show what it was sent before (see Shown).
-func (d *Delivery) Revive(generation int64) {
-	d.Generation, d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = generation, StatePending, "", 0, 0, false
+// Revive makes a settled delivery pending again. Its tries stay: the receiver may show what
+// it was sent before (see Shown).
+func (d *Delivery) Revive() {
+	d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = StatePending, "", 0, 0, false
 	d.NextAttemptAt, d.SettledAt, d.ExpiresAt = notify.Time{}, notify.Time{}, notify.Time{}
 }
 
@@ -270,9 +301,12 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 // longer wait for it.
 func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts >= asideAfter }
 
-// Shown reports whether the target may show the delivery: it has arrived, or may have,
-// now or before a reset or a redelivery.
-func (d *Delivery) Shown() bool {
+// Shown reports whether a target may show the delivery: it has arrived, or may have,
+// now or before a reset, a redelivery or a change of the target.
+func (d *Delivery) Shown() bool { return d.Elsewhere || d.shownHere() }
+
+// shownHere is Shown of the target that the delivery is for.
+func (d *Delivery) shownHere() bool {
 	return d.State == StateDelivered || d.Arrived || slices.ContainsFunc(d.Tries, func(t Try) bool { return t.Outcome == Delivered })
 }
 

@@ -14,7 +14,7 @@ var DeliveryTable = ledger.NewTable(ledger.Table{
 		"attempts", "next_attempt_at", "created_at", "settled_at", "expires_at", "slot", "tried", "step", "epoch", "item_id", "attempt",
 		"arrived", "refusals", "forced", "remote_id", "shown_seq", "began_at", "details"},
 	Key: []string{"subscription_id", "seq"},
-	Mutable: []string{"generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
+	Mutable: []string{"bridge_id", "generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
 		"remote_id", "shown_seq", "began_at", "details"},
 	Unique: ledger.ErrStale,
 })
@@ -165,12 +165,15 @@ type details struct {
 	Supersedes   []string    `json:"supersedes,omitzero"`
 	End          Claim       `json:"end,omitzero"`
 	MismatchedAt notify.Time `json:"mismatched_at,omitzero"`
+	Moved        bool        `json:"moved,omitzero"`
+	Elsewhere    bool        `json:"elsewhere,omitzero"`
+	RemoteSince  int64       `json:"remote_since,omitzero"`
 }
 
 // Values implements ledger.Row.
 func (d *Delivery) Values(int64) (ledger.Values, error) {
 	began, tries := d.underWay()
-	more, err := json.Marshal(&details{tries, d.Supersedes, d.End, d.MismatchedAt})
+	more, err := json.Marshal(&details{tries, d.Supersedes, d.End, d.MismatchedAt, d.Moved, d.Elsewhere, d.RemoteSince})
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +205,7 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 		more, d.Damaged = details{}, true
 	}
 	d.Tries, d.Supersedes, d.End, d.MismatchedAt = more.Tries, more.Supersedes, more.End, more.MismatchedAt
+	d.Moved, d.Elsewhere, d.RemoteSince = more.Moved, more.Elsewhere, more.RemoteSince
 	if at := v.Int(26); at != 0 {
 		d.Tries = append(d.Tries, Try{Attempt: d.Attempts, At: notify.TimeFromMilli(at)})
 	}

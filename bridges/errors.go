@@ -13,9 +13,9 @@ var (
 	// ErrInUse refuses a new bridge whose id is taken, and the deletion of one
 	// that has subscriptions.
 	ErrInUse = errors.New("the bridge is in use")
-	// ErrMoved refuses a subscription that exists with another bridge, target or
-	// thread: it never moves.
-	ErrMoved = errors.New("a subscription with this id has another bridge, target or thread")
+	// ErrMoved refuses to create a subscription that exists with another bridge, target, thread
+	// or turn.
+	ErrMoved = errors.New("a subscription with this id has another bridge, target, thread or turn")
 	// ErrConfigured refuses the change of a bridge that is, or was, in the
 	// configuration.
 	ErrConfigured = errors.New("the bridge is of the configuration: change it there")

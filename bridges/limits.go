@@ -35,6 +35,10 @@ const (
 	// be created again.
 	KeepDeleted = 90 * 24 * time.Hour
 
+	// KeepEnded is how long a subscription is kept whose turn is over: until then a retry may take
+	// its messages back.
+	KeepEnded = KeepMessages
+
 	// The details of deliveries are kept this long after their end.
 	KeepDelivered = 7 * 24 * time.Hour
 	KeepDead      = 30 * 24 * time.Hour

@@ -52,20 +52,25 @@ type Subscription struct {
 	BridgeID       string      `json:"bridge_id"`
 	Target         Target      `json:"target,omitzero"`
 	ThreadID       string      `json:"thread_id,omitzero"` // "" = all threads
+	TurnID         string      `json:"turn_id,omitzero"`   // it is of this turn, and of those that continue it; "" = of all
 	On             []On        `json:"on,omitzero"`
 	Methods        []string    `json:"methods,omitzero"` // names of events, besides On
 	IncludeText    bool        `json:"include_text,omitzero"`
 	Order          Order       `json:"order"`
 	State          State       `json:"state"`
 	Reason         string      `json:"reason,omitzero"`
-	Generation     int64       `json:"generation"` // begins with each reset
+	Generation     int64       `json:"generation"` // begins with each reset, other choice or other target
 	FromSeq        int64       `json:"from_seq"`   // events above it were chosen at first
 	CreatedAt      notify.Time `json:"created_at"`
 	UpdatedAt      notify.Time `json:"updated_at"`
 	CreatedSeq     int64       `json:"created_seq"`
 	UpdatedSeq     int64       `json:"updated_seq"`
 
-	ScannedSeq      int64            `json:"-"` // of a deleted one: how far it had looked
+	// TargetGeneration is the generation that began with the present target; 0 = it is the first
+	// target. What was sent in an earlier one is at another target, and is changed no more.
+	TargetGeneration int64 `json:"-"`
+
+	ScannedSeq      int64            `json:"-"` // of one that was deleted or has ended: how far it had looked
 	TargetDigest    string           `json:"-"` // of a deleted one: Target is removed
 	AcceptedThrough int64            `json:"-"` // a client wants the backlog up to this seq
 	Requester       ledger.Requester `json:"-"` // has made it; "" = the owner
@@ -90,9 +95,15 @@ func (s *Subscription) Clone() *Subscription {
 	return &next
 }
 
-// Same reports whether a request for a subscription of this id means this one.
-func (s *Subscription) Same(bridgeID string, target Target, threadID string) bool {
-	return s.BridgeID == bridgeID && s.ThreadID == threadID && (s.Target == target || s.State == Deleted && s.TargetDigest == target.digest())
+// SendsTo reports whether the subscription sends to the target through the bridge, or did
+// before it was deleted.
+func (s *Subscription) SendsTo(bridgeID string, target Target) bool {
+	return s.BridgeID == bridgeID && (s.Target == target || s.State == Deleted && s.TargetDigest == target.digest())
+}
+
+// MoveTo makes the subscription send to another target from its present generation on.
+func (s *Subscription) MoveTo(bridgeID string, target Target) {
+	s.BridgeID, s.Target, s.TargetGeneration = bridgeID, target, s.Generation
 }
 
 // FollowerName is the name of the follower that reads the log for the subscription.
@@ -123,6 +134,9 @@ func (s *Subscription) Followed() []string {
 	for _, on := range s.On {
 		methods = append(methods, methodsOf[on]...)
 	}
+	if s.TurnID != "" { // it ends with its turn
+		methods = append(methods, ends...)
+	}
 	slices.Sort(methods)
 	return slices.Compact(methods)
 }
@@ -136,7 +150,7 @@ func (s *Subscription) SaysWhatFails() bool {
 // Event is the body of an event about the subscription.
 func (s *Subscription) Event(by By) *SubscriptionEvent {
 	return &SubscriptionEvent{
-		SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, SubjectThreadID: s.ThreadID, State: s.State, Reason: s.Reason, By: by,
+		SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, SubjectThreadID: s.ThreadID, SubjectTurnID: s.TurnID, State: s.State, Reason: s.Reason, By: by,
 	}
 }
 

@@ -13,17 +13,20 @@ import (
 var SubscriptionTable = ledger.NewTable(ledger.Table{
 	Name: "subscriptions",
 	Columns: []string{"created_seq", "subscription_id", "bridge_id", "target", "thread_id", "on_events", "methods", "include_text", "ordering", "state",
-		"reason", "generation", "from_seq", "scanned_seq", "accepted_through", "target_digest", "created_at", "updated_at", "updated_seq", "requester"},
+		"reason", "generation", "from_seq", "scanned_seq", "accepted_through", "target_digest", "created_at", "updated_at", "updated_seq", "requester",
+		"target_generation", "turn_id"},
 	Key: []string{"subscription_id"},
-	Mutable: []string{"created_seq", "target", "target_digest", "on_events", "methods", "include_text", "ordering", "state", "reason", "generation", "from_seq", "scanned_seq",
+	Mutable: []string{"created_seq", "bridge_id", "target", "target_generation", "target_digest", "on_events", "methods", "include_text", "ordering", "state", "reason", "generation", "from_seq", "scanned_seq",
 		"accepted_through", "created_at", "updated_at", "updated_seq", "requester"},
 	Unique: ledger.ErrStale,
 })
 
 // The orders in which subscriptions are found.
 var (
-	SubscriptionByID     = &ledger.Index{Table: SubscriptionTable, Unique: true, Columns: []string{"subscription_id"}}
-	SubscriptionBySeq    = &ledger.Index{Table: SubscriptionTable, Name: "subscriptions_created", Columns: []string{"created_seq"}}
+	SubscriptionByID  = &ledger.Index{Table: SubscriptionTable, Unique: true, Columns: []string{"subscription_id"}}
+	SubscriptionBySeq = &ledger.Index{Table: SubscriptionTable, Name: "subscriptions_created", Columns: []string{"created_seq"}}
+	// SubscriptionOfTurn has those of one turn.
+	SubscriptionOfTurn   = &ledger.Index{Table: SubscriptionTable, Name: "subscriptions_turn", Columns: []string{"turn_id", "created_seq"}}
 	SubscriptionOfBridge = &ledger.Index{Table: SubscriptionTable, Name: "subscriptions_bridge", Columns: []string{"bridge_id", "created_seq"}}
 )
 
@@ -59,10 +62,15 @@ func (s *Subscription) Values(first int64) (ledger.Values, error) {
 	if err != nil {
 		return nil, err
 	}
+	var turnID any // its index has no NULL
+	if s.TurnID != "" {
+		turnID = s.TurnID
+	}
 	return ledger.Values{
 		notify.Settle(s.CreatedSeq, first), s.SubscriptionID, s.BridgeID, target, s.ThreadID, on, methods, ledger.Flag(s.IncludeText),
 		string(s.Order), string(s.State), s.Reason, s.Generation, s.FromSeq, s.ScannedSeq, s.AcceptedThrough, s.TargetDigest,
 		s.CreatedAt.Milli(), s.UpdatedAt.Milli(), notify.Settle(s.UpdatedSeq, first), string(s.Requester),
+		s.TargetGeneration, turnID,
 	}, nil
 }
 
@@ -73,7 +81,7 @@ func ReadSubscription(v ledger.Values) (*Subscription, error) {
 		Order: Order(v.Text(8)), State: State(v.Text(9)), Reason: v.Text(10), Generation: v.Int(11), FromSeq: v.Int(12),
 		ScannedSeq: v.Int(13), AcceptedThrough: v.Int(14), TargetDigest: v.Text(15), CreatedAt: notify.TimeFromMilli(v.Int(16)),
 		UpdatedAt: notify.TimeFromMilli(v.Int(17)), UpdatedSeq: v.Int(18), Requester: ledger.Requester(v.Text(19)),
-		stored: true,
+		TargetGeneration: v.Int(20), TurnID: v.Text(21), stored: true,
 	}
 	for _, m := range []struct {
 		name string

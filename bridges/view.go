@@ -66,6 +66,7 @@ type BridgeQuery struct {
 type SubscriptionQuery struct {
 	BridgeID, ThreadID string
 	IncludeDeleted     bool
+	IncludeEnded       bool
 	Cursor             string // created_seq after which the page begins
 	Newest             bool   // the newest first
 	Limit              int

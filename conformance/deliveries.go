@@ -96,7 +96,7 @@ func deliveryChecks() []check {
 			r := p.call(c, "bridge/test", obj{"bridge_id": id})
 			p.must(r.isBool("delivered") && !r.isTrue("delivered") && r.str("error") == "private_address" && r.isInt("latency_ms"), "a name of this machine: %s", encode(r))
 		}},
-		{id: "delivery.subscription", sentence: "A subscription never moves; deleting it keeps its cursor, and creating it again goes on there.", source: srcDelivery, run: func(p *probe) {
+		{id: "delivery.subscription", sentence: "Creating a subscription that exists elsewhere moves nothing; deleting it keeps its cursor, and creating it again goes on there.", source: srcDelivery, run: func(p *probe) {
 			d := p.duplex("")
 			bridge, _ := p.bridge(d, nil)
 			thread := p.thread(d, nil).str("thread_id")
@@ -128,6 +128,64 @@ func deliveryChecks() []check {
 			}
 			back := p.call(d, "subscription/create", params)
 			p.must(back.isTrue("created") && back.str("subscription.state") == "active", "created again it is %s", encode(back))
+		}},
+		{id: "delivery.target", sentence: "subscription/update with another target goes on at the same cursor, in a new generation; what was not sent yet keeps its id and is sent there.", source: srcDelivery, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			bridge, _ := p.bridge(d, nil)
+			other, _ := p.bridge(d, nil)
+			thread := p.echoThread(d)
+			id := p.nonce("sub")
+			p.call(d, "subscription/create", obj{"subscription_id": id, "bridge_id": bridge, "thread_id": thread})
+			turn := p.turn(d, thread, "/say done").str("turn_id")
+			end := d.event("turn/completed", "turn_id", turn).seq()
+			delivery := obj{"delivery_id": "notif:" + id + ":" + itoa(end)}
+			p.awaits(func() bool {
+				return len(p.call(d, "delivery/list", obj{"subscription_id": id}).objs("deliveries")) == 1
+			})
+			before := p.call(d, "subscription/read", obj{"subscription_id": id}).obj("subscription")
+			p.refuse(d, -32002, "bridge_not_found", "subscription/update", obj{"subscription_id": id, "bridge_id": p.nonce("none")})
+			p.refuse(d, -32602, "invalid_params", "subscription/update", obj{"subscription_id": id, "target": obj{"topic": "x"}})
+			same := p.call(d, "subscription/update", obj{"subscription_id": id, "bridge_id": bridge, "target": obj{}}).obj("subscription")
+			p.must(same.num("generation") == before.num("generation"), "the same target makes %s", encode(same))
+			moved := p.call(d, "subscription/update", obj{"subscription_id": id, "bridge_id": other}).obj("subscription")
+			p.must(moved.str("bridge_id") == other && moved.num("generation") > before.num("generation") && moved.num("pending") == 1 && moved.num("cursor.last_sequence") == before.num("cursor.last_sequence"), "it is %s, before it was %s", encode(moved), encode(before))
+			e := d.event("subscription/updated", "subscription_id", id, "bridge_id", other).args()
+			p.must(e.num("generation") == moved.num("generation"), "the event is %s", encode(e))
+			one := p.call(d, "delivery/read", delivery).obj("delivery")
+			p.must(one.str("bridge_id") == other && one.str("state") == "pending" && int64(one.num("seq")) == end, "the delivery is %s", encode(one))
+			p.call(d, "subscription/delete", obj{"subscription_id": id})
+			back := p.call(d, "subscription/create", obj{"subscription_id": id, "bridge_id": bridge, "thread_id": thread})
+			p.must(back.isTrue("created") && back.str("subscription.bridge_id") == bridge && back.num("subscription.pending") == 1, "created again elsewhere it is %s", encode(back))
+		}},
+		{id: "delivery.turn", sentence: "A subscription of one turn has ended when the turn is over and nothing is left to be sent; lists have it with include_ended.", source: srcDelivery, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			bridge, _ := p.bridge(d, nil)
+			thread := p.echoThread(d)
+			turn := p.turn(d, thread, "/sleep 60000").str("turn_id")
+			id := p.nonce("sub")
+			params := obj{"subscription_id": id, "bridge_id": bridge, "turn_id": turn, "on": []string{"questions"}}
+			p.refuse(d, -32002, "turn_not_found", "subscription/create", with(params, obj{"turn_id": p.nonce("turn")}))
+			p.refuse(d, -32602, "invalid_params", "subscription/create", with(params, obj{"on": []string{"inbox"}}))
+			p.refuse(d, -32602, "invalid_params", "subscription/create", with(params, obj{"thread_id": p.thread(d, nil).str("thread_id")}))
+			r := p.call(d, "subscription/create", params)
+			p.must(r.str("subscription.turn_id") == turn && r.str("subscription.thread_id") == thread && r.str("subscription.state") == "active", "it is %s", encode(r))
+			f := p.refuse(d, -32003, "conflict", "subscription/create", obj{"subscription_id": id, "bridge_id": bridge, "thread_id": thread})
+			p.must(f.str("data.reason") == "moved", "the error is %s", encode(f))
+			p.call(d, "turn/interrupt", obj{"turn_id": turn})
+			e := d.event("subscription/ended", "subscription_id", id).args()
+			p.must(e.str("state") == "ended" && e.str("subject_turn_id") == turn && e.str("by") == "server", "the event is %s", encode(e))
+			read := p.call(d, "subscription/read", obj{"subscription_id": id}).obj("subscription")
+			p.must(read.str("state") == "ended" && read.num("pending") == 0, "it is read as %s", encode(read))
+			for include, want := range map[bool]int{false: 0, true: 1} {
+				n := len(p.call(d, "subscription/list", obj{"bridge_id": bridge, "include_ended": include}).list("subscriptions"))
+				p.must(n == want, "with include_ended %v there are %d", include, n)
+			}
+			p.call(d, "turn/retry", obj{"turn_id": turn})
+			again := d.event("subscription/resumed", "subscription_id", id).args()
+			p.must(again.str("state") == "active" && again.str("by") == "server", "after a retry the event is %s", encode(again))
+			p.call(d, "turn/interrupt", obj{"turn_id": turn})
+			d.event("subscription/ended", "subscription_id", id)
+			p.call(d, "subscription/delete", obj{"subscription_id": id})
 		}},
 		{id: "delivery.refused", sentence: "Subscriptions and deliveries that are not there, and params that do not fit, are refused.", source: srcDelivery, run: func(p *probe) {
 			c := p.http()

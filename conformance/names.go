@@ -62,7 +62,7 @@ var notifications = map[string]trait{
 	"bridge/disabled": logged, "bridge/deleted": logged,
 	"subscription/created": logged, "subscription/updated": logged, "subscription/paused": logged, "subscription/resumed": logged,
 	"subscription/held": logged, "subscription/reset": logged, "subscription/skipped": logged, "subscription/disabled": logged,
-	"subscription/deleted": logged, "delivery/mismatch": logged, "delivery/dead": logged, "delivery/lost": logged,
+	"subscription/ended": logged, "subscription/deleted": logged, "delivery/mismatch": logged, "delivery/dead": logged, "delivery/lost": logged,
 	"token/created": logged, "token/revoked": logged,
 	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }

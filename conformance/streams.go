@@ -128,6 +128,23 @@ func streamChecks() []check {
 				}
 			}
 		}},
+		{id: "stream.answer_before_next", sentence: "What follows the commit of a command comes after its response: a turn that ends at once does not end before turn/start is answered.", source: srcStreams, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			d.opened()
+			d.caughtUp()
+			thread := p.echoThread(d)
+			const turns = 20
+			overtaken := 0
+			for range turns {
+				m := d.try("turn/start", startParams(thread, "ends at once"))
+				p.must(m.failure == nil, "turn/start was refused: %s", clip(m.failure, 200))
+				if d.completed(decode(m.result).str("turn_id")).at < m.at {
+					overtaken++
+				}
+			}
+			// A stream waits for 100 ms at most, so a busy machine may have an exception.
+			p.must(overtaken <= turns/10, "%d of %d turns ended before turn/start was answered", overtaken, turns)
+		}},
 		{id: "stream.filtered_response", sentence: "A filtered stream that does not get the events of a request still gets the response.", source: srcStreams, run: func(p *probe) {
 			d := p.duplex("?thread_id=" + p.nonce("nobody"))
 			p.promptly(2*time.Second, "the response", func() { p.thread(d, nil) })

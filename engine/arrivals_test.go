@@ -30,7 +30,7 @@ func TestArrivalsAreTakenInSmallUnits(t *testing.T) {
 		for _, n := range c.items {
 			a := &arrival{size: max(n, -n) * c.bytes}
 			if n < 0 {
-				n, a.key = -n, &ledger.Key{}
+				n, a.key = -n, &ledger.Key{Key: "k"}
 			}
 			a.items = make([]inbox.Item, n)
 			if err := in.arrive(a); err != nil {

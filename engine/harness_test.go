@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"database/sql"
 	"math"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,6 +113,21 @@ func (h *harness) up() {
 		h.t.Fatalf("recover: %v", err)
 	}
 	h.run()
+}
+
+// edit restarts the server with rows that somebody has changed meanwhile.
+func (h *harness) edit(statements string) {
+	h.t.Helper()
+	h.down()
+	db, err := sql.Open("sqlite3", filepath.Join(h.dir, sqlite.FileName))
+	if err == nil {
+		_, err = db.Exec(statements)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	db.Close()
+	h.up()
 }
 
 // upWithout opens the store and makes an engine that is not recovered and

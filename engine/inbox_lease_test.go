@@ -185,6 +185,18 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			}
 			h.speak(h.toldAgain(time.Now(), 5*time.Second, id))
 		}},
+		{"one that is over during the pause after a silent wake leaves the pause alone", setup{}, func(h *harness) {
+			id, ended := begin(h)
+			time.Sleep(57 * time.Second)
+			other := h.send("a", "and more")
+			c := h.next(h.model) // after the window
+			c.end(turns.Completed)
+			h.ended(c.TurnID)
+			h.speak(h.toldAgain(ended, 63*time.Second, id, other))
+			if l := h.leases("a"); len(l) != 1 || l[0].Silent != 1 {
+				h.t.Errorf("untold %+v", l)
+			}
+		}},
 		{"with wake none it is new, and tells nobody", setup{}, func(h *harness) {
 			begin(h)
 			h.configure("a", inbox.Policy{Wake: inbox.WakeNone})
@@ -209,6 +221,20 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			h.idle(h.model)
 			if l := h.leases("a"); len(l) != 1 {
 				h.t.Errorf("untold %+v", l)
+			}
+		}},
+		{"each by its own turn", setup{}, func(h *harness) {
+			id, ended := begin(h)
+			list, ends := []notify.ID{id}, []time.Time{ended}
+			for _, text := range []string{"second", "third"} {
+				time.Sleep(15 * time.Second)
+				list = append(list, h.send("a", text))
+				h.speak(h.next(h.model))
+				ends = append(ends, time.Now())
+			}
+			for i, id := range list {
+				h.speak(h.toldAgain(ends[i], time.Minute, id))
+				h.ackEntries("a", id)
 			}
 		}},
 		{"over a restart", setup{}, func(h *harness) {
@@ -254,6 +280,22 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			with(time.Minute)
 			h.speak(h.toldAgain(time.Now(), 0, id))
 		}},
+		{"another configuration holds for all of many inboxes", setup{}, func(h *harness) {
+			for i := range 260 { // more than are read at once
+				id := fmt.Sprintf("box%03d", i)
+				h.thread(id, "mailbox")
+				h.send(id, "hello")
+			}
+			h.thread("last", "model")
+			h.configure("last", inbox.Policy{Ack: inbox.AckExplicit})
+			id := h.send("last", "hello")
+			h.speak(h.next(h.model))
+			time.Sleep(time.Hour)
+			h.down()
+			h.o.cfg.InboxDefaults = inbox.Defaults{Agents: map[string]inbox.Policy{"model": {ToldLeaseMs: ms(time.Minute)}}}
+			h.up()
+			h.speak(h.toldAgain(time.Now(), 0, id))
+		}},
 		{"a closed thread has none", setup{}, func(h *harness) {
 			begin(h)
 			h.change("a", threads.VerbClose)
@@ -269,7 +311,11 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			for i := range 3 { // each new item wakes, and leases do
 				h.ingest("a", grouped(fmt.Sprint(i), "pr:1"))
 				h.speak(h.next(h.model))
-				h.speak(h.next(h.model)) // a lease
+				c := h.next(h.model) // a lease
+				if chain := h.turn(c.TurnID).Chain; chain != i+1 {
+					h.t.Errorf("the wake of lease %d has chain %d", i+1, chain)
+				}
+				h.speak(c)
 				wakes += 2
 			}
 			h.ingest("a", grouped("3", "pr:1"))
@@ -300,20 +346,55 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			h.change("a", threads.VerbResume)
 			h.speak(h.next(h.model))
 			h.speak(h.next(h.model))
-			told := 0
-			for told < 150 {
+			h.down()
+			time.Sleep(time.Hour)
+			h.up()
+			since := time.Now()
+			for told := 0; told < 150; {
 				c := h.next(h.model)
 				told += len(toldIn(c))
 				h.speak(c)
 			}
-			if n := 0; told == 150 {
-				for _, l := range h.leases("a") {
-					n += len(l.EntryIDs)
-				}
-				if n != 150 {
-					h.t.Errorf("%d are new again", n)
-				}
+			n := 0
+			for _, l := range h.leases("a") {
+				n += len(l.EntryIDs)
 			}
+			if waited := time.Since(since); n != 150 || waited >= time.Minute {
+				h.t.Errorf("%d are new again after %v", n, waited)
+			}
+		}},
+	})
+}
+
+// What was told before the clock was set back by a day is told again within one lease.
+func TestALeaseIsNotLongerAfterTheClockWasSetBack(t *testing.T) {
+	const day = "86400000"
+	setBack := func(h *harness) {
+		h.edit("UPDATE turns SET completed_at = completed_at + " + day + "; UPDATE inboxes SET lease_at = lease_at + " + day)
+	}
+	asTheLogHasIt := func(h *harness) {
+		h.edit(fmt.Sprintf("UPDATE turns SET completed_at = completed_at - %s WHERE completed_at > %d", day, time.Now().Add(12*time.Hour).UnixMilli()))
+	}
+	ofAll := configured(inbox.Defaults{All: inbox.Policy{Ack: inbox.AckExplicit, ToldLeaseMs: ms(time.Minute)}})
+	runRaces(t, []race{
+		{"by the configuration, at the start", setup{cfg: ofAll}, func(h *harness) {
+			h.thread("a", "model")
+			id := h.send("a", "hello")
+			h.speak(h.next(h.model))
+			setBack(h)
+			h.speak(h.toldAgain(time.Now(), 0, id))
+			asTheLogHasIt(h)
+		}},
+		{"by the thread, once something happens there", setup{}, func(h *harness) {
+			h.leased("a")
+			id := h.send("a", "hello")
+			h.speak(h.next(h.model))
+			setBack(h)
+			since, other := time.Now(), h.send("a", "more")
+			h.speak(h.next(h.model))
+			h.ackEntries("a", other)
+			h.speak(h.toldAgain(since, time.Minute, id))
+			asTheLogHasIt(h)
 		}},
 	})
 }

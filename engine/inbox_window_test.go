@@ -1,9 +1,7 @@
 package engine_test
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -162,6 +159,26 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.send("a", "hello")
 			h.wokenAfter(since, time.Second, 2)
 		}},
+		{"not behind the oldest end that has waited for long enough", setup{}, func(h *harness) {
+			work := h.siblings(3)
+			h.configure("a", inbox.Policy{WakeMaxWaitMs: ms(2 * time.Second)})
+			since := time.Now()
+			h.done(work[0], "one")
+			h.took("a", 1)
+			time.Sleep(time.Second)
+			h.done(work[1], "two")
+			h.took("a", 2)
+			h.wokenAfter(since, 2*time.Second, 2)
+		}},
+		{"a snapshot of what the agent was told before, too", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			h.configure("a", inbox.Policy{MaxItems: new(int64(1)), Ack: inbox.AckExplicit})
+			h.ingest("a", grouped("1", "pr:1"))
+			h.speak(h.next(h.model))
+			time.Sleep(time.Minute)
+			h.ingest("a", grouped("2", "pr:1"))
+			h.wokenAfter(time.Now(), time.Second, 1)
+		}},
 		{"ends of children of no turn, too", setup{cfg: engine.Config{MaxActiveTurns: 3}}, func(h *harness) {
 			h.thread("a", "model")
 			h.childThread("a", "b", "puppet")
@@ -231,20 +248,8 @@ func TestNewEntriesWaitNoLongerAfterTheClockWasSetBack(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "model")
 		h.send("a", "hello")
-		edit := func(sqlText string) {
-			h.down()
-			db, err := sql.Open("sqlite3", filepath.Join(h.dir, sqlite.FileName))
-			if err == nil {
-				_, err = db.Exec(sqlText)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			db.Close()
-			h.up()
-		}
-		edit("UPDATE inbox_entries SET posted_at = posted_at + 86400000")
+		h.edit("UPDATE inbox_entries SET posted_at = posted_at + 86400000")
 		h.wokenAfter(time.Now(), 0, 1)
-		edit("UPDATE inbox_entries SET posted_at = posted_at - 86400000")
+		h.edit("UPDATE inbox_entries SET posted_at = posted_at - 86400000")
 	})
 }

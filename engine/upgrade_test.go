@@ -27,11 +27,11 @@ func (h *harness) toSchema16() {
 		h.t.Fatal(err)
 	}
 	steps := []string{`UPDATE events SET params = CAST(json_remove(CAST(params AS TEXT), '$.resumable') AS BLOB) WHERE method = 'turn/progress'`}
-	steps = append(steps, "DROP INDEX turns_jobs", "DROP INDEX inbox_items_about", "DROP INDEX turns_restart", "DROP INDEX turns_refused", "DROP INDEX inboxes_stalled", "DROP INDEX idempotency_requester", "DROP TABLE cursor_shares", "DROP TABLE hook_runs")
+	steps = append(steps, "DROP INDEX turns_jobs", "DROP INDEX subscriptions_turn", "DROP INDEX inbox_items_about", "DROP INDEX turns_restart", "DROP INDEX turns_refused", "DROP INDEX inboxes_stalled", "DROP INDEX idempotency_requester", "DROP TABLE cursor_shares", "DROP TABLE hook_runs")
 	for _, column := range []string{
 		"turns DROP COLUMN running_since", "turns DROP COLUMN uncounted", "turns DROP COLUMN silent_restarts", "turns DROP COLUMN resumable",
 		"turns DROP COLUMN suspended_seq", "turns DROP COLUMN restart_seq", "idempotency DROP COLUMN requester", "idempotency DROP COLUMN number",
-		"turns DROP COLUMN format", "turns DROP COLUMN job", "turns DROP COLUMN job_digest", "threads DROP COLUMN job", "cursors DROP COLUMN requester", "subscriptions DROP COLUMN requester", "inboxes DROP COLUMN stalled_at", "inboxes DROP COLUMN woken_seq", "turns DROP COLUMN outside",
+		"turns DROP COLUMN format", "turns DROP COLUMN job", "turns DROP COLUMN job_digest", "threads DROP COLUMN job", "cursors DROP COLUMN requester", "subscriptions DROP COLUMN requester", "subscriptions DROP COLUMN target_generation", "subscriptions DROP COLUMN turn_id", "inboxes DROP COLUMN stalled_at", "inboxes DROP COLUMN woken_seq", "turns DROP COLUMN outside",
 		"inbox_items DROP COLUMN about", "inbox_items DROP COLUMN outcome", "inbox_items DROP COLUMN passive", "inbox_digests DROP COLUMN subjects", "inbox_digests DROP COLUMN outcomes",
 		"inbox_digests DROP COLUMN passive", "inbox_digests DROP COLUMN failing", "inbox_entries DROP COLUMN leases", "inbox_items DROP COLUMN link", "inbox_entries DROP COLUMN link", "inbox_entries DROP COLUMN at_once", "inboxes DROP COLUMN lease_at",
 	} {

@@ -34,14 +34,15 @@ type Cursor struct {
 	behind   string
 	after    int64
 
-	budget *Budget
-	pinned *batch    // of the tail, in which the chunk lies; nil: it does not
-	lent   []byte    // the chunk's buffer, of the budget; nil: none
-	ahead  []byte    // frames that were read and not returned, in memory that is reserved; nil: none
-	size   int       // of the chunk that was returned
-	since  time.Time // when that was
-	taken  int64     // bytes that the reader has taken since it last stalled
-	buf    []byte    // the chunk: the part of lent that has frames
+	budget  *Budget
+	pinned  *batch    // of the tail, in which the chunk lies; nil: it does not
+	lent    []byte    // the chunk's buffer, of the budget; nil: none
+	ahead   []byte    // frames that were read and not returned, in memory that is reserved; nil: none
+	aheadTo int64     // no frame of ahead is above it
+	size    int       // of the chunk that was returned
+	since   time.Time // when that was
+	taken   int64     // bytes that the reader has taken since it last stalled
+	buf     []byte    // the chunk: the part of lent that has frames
 
 	part part
 
@@ -184,7 +185,7 @@ func (c *Cursor) next(ctx context.Context, upTo int64) ([]byte, error) {
 	if upTo > 0 && c.after >= upTo {
 		return nil, nil
 	}
-	if len(c.ahead) > 0 && upTo == 0 {
+	if len(c.ahead) > 0 && (upTo == 0 || c.aheadTo <= upTo) {
 		return c.fromAhead(), nil
 	}
 	c.drop()
@@ -383,9 +384,9 @@ func (c *Cursor) query(room int) Query {
 func (c *Cursor) fromLog(ctx context.Context, upTo int64) ([]byte, error) {
 	c.take(ChunkBytes)
 	from, room := c.after, c.room()
-	ahead := room == ChunkBytes && upTo == 0 && c.plain() && c.taken >= trustedBytes && c.budget.reserve()
+	ahead := room == ChunkBytes && (upTo == 0 || from+pageEvents <= upTo) && c.plain() && c.taken >= trustedBytes && c.budget.reserve()
 	if ahead {
-		c.ahead, room = noFrames, aheadBytes
+		c.ahead, c.aheadTo, room = noFrames, from+pageEvents, aheadBytes
 	}
 	p, err := c.log.Page(ctx, c.query(room))
 	if err == nil && c.after+1 < p.First {

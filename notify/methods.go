@@ -68,6 +68,7 @@ const (
 	SubscriptionReset    = "subscription/reset"
 	SubscriptionSkipped  = "subscription/skipped"
 	SubscriptionDisabled = "subscription/disabled"
+	SubscriptionEnded    = "subscription/ended"
 	SubscriptionDeleted  = "subscription/deleted"
 
 	DeliveryMismatch = "delivery/mismatch"

@@ -22,6 +22,7 @@ type attempt struct {
 	begun      time.Time           // when it was decided
 	fence      *stillTrue
 	generation int64 // of the subscription when it began
+	target     int64 // and of its target
 
 	result       bridges.Result // the members below are those of an attempt that was made
 	began, ended time.Time
@@ -130,6 +131,7 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	d := a.delivery
 	var names []string
 	back := map[string]*bridges.Delivery{} // by slot
+	posted := false
 	switch {
 	case d.EventType == bridges.TypeSuperseded:
 		for _, id := range d.Supersedes {
@@ -138,12 +140,19 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 			if err != nil {
 				return bridges.Verdict{}, err
 			}
-			if old != nil && old.Slot != "" {
-				if back[old.Slot] == nil {
-					names = append(names, old.Slot)
-				}
-				back[old.Slot] = old
+			if old == nil || old.Slot == "" {
+				continue
 			}
+			if !old.RemoteAt(l.sub) || old.Elsewhere && old.RemoteID == "" { // its message is at another target: one post says so here
+				if posted || old.RemoteID == bridges.Removed {
+					continue
+				}
+				posted = true
+			}
+			if back[old.Slot] == nil {
+				names = append(names, old.Slot)
+			}
+			back[old.Slot] = old
 		}
 	case d.Slot != "":
 		names = []string{d.Slot}
@@ -152,13 +161,13 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	}
 	post := d.EventType == bridges.TypeFinal || d.EventType == bridges.TypeQuestion
 	for _, name := range names {
-		shown, err := bridges.ShownInSlot(tx, d.SubscriptionID, d.TurnID, name)
+		shown, err := bridges.ShownInSlot(tx, l.sub, d.TurnID, name)
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
-		later, err := bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, name, d.Seq)
+		later, err := bridges.MayShowLater(tx, l.sub, d.TurnID, name, d.Seq)
 		if err == nil && name == bridges.SlotProgress && !later { // the end has been shown meanwhile
-			later, err = bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, bridges.SlotEnd, d.Seq)
+			later, err = bridges.MayShowLater(tx, l.sub, d.TurnID, bridges.SlotEnd, d.Seq)
 		}
 		if err != nil {
 			return bridges.Verdict{}, err
@@ -174,7 +183,7 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		if shown == nil && d.EndsProgress() {
 			return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonUnshown}, nil
 		}
-		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
+		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, l.sub, d.TurnID, name), Post: post}
 		if shown != nil {
 			s.RemoteID = shown.RemoteID
 		} else {
@@ -184,13 +193,13 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		a.shown = append(a.shown, shown)
 	}
 	if d.EventType == bridges.TypeFinal {
-		shown, err := bridges.ShownInSlot(tx, d.SubscriptionID, d.TurnID, bridges.SlotProgress)
+		shown, err := bridges.ShownInSlot(tx, l.sub, d.TurnID, bridges.SlotProgress)
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
 		if shown != nil && shown.RemoteID != bridges.Removed && shown.ShownSeq < d.Seq {
 			a.out.Slots = append(a.out.Slots, bridges.Slot{
-				Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, bridges.SlotProgress), RemoteID: shown.RemoteID, Remove: true,
+				Key: bridges.SlotKey(l.s.cfg.LogID, l.sub, d.TurnID, bridges.SlotProgress), RemoteID: shown.RemoteID, Remove: true,
 			})
 			a.shown = append(a.shown, shown)
 		}
@@ -257,6 +266,9 @@ func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed
 			}
 			if old == nil {
 				continue // it is no longer kept
+			}
+			if old.Generation < a.target {
+				old.RemoteSince = a.target
 			}
 			if old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i); a.out.Slots[i].Remove {
 				old.RemoteID = cmp.Or(old.RemoteID, bridges.Removed)

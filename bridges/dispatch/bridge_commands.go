@@ -308,15 +308,12 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 		return bridges.BridgeResult{}, bridges.ErrConfigured
 	}
 	for _, l := range s.known.all() {
-		if l.bridge != b {
-			continue
-		}
-		if !c.Cascade {
+		if l.bridge == b && !c.Cascade {
 			return bridges.BridgeResult{}, bridges.ErrInUse
 		}
-		if _, err := s.deleteLane(ctx, l, nil, c.By, "its bridge was deleted"); err != nil {
-			return bridges.BridgeResult{}, err
-		}
+	}
+	if err := deleteOfBridge(ctx, s, c); err != nil {
+		return bridges.BridgeResult{}, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -341,6 +338,33 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 		}
 	}
 	return r, nil
+}
+
+// deleteOfBridge deletes the subscriptions of a bridge, those that have ended too. s.changing is
+// held.
+func deleteOfBridge(ctx context.Context, s *Service, c bridges.DeleteBridge) error {
+	var ids []string
+	if err := s.cfg.Read(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionOfBridge, Prefix: []any{c.BridgeID}}, func(v ledger.Values) error {
+			sub, err := bridges.ReadSubscription(v)
+			if err == nil && sub.State != bridges.Deleted {
+				ids = append(ids, sub.SubscriptionID)
+			}
+			return err
+		})
+	}); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		l, err := s.ofTurns.toDelete(ctx, id)
+		if err == nil && l != nil {
+			_, err = s.deleteLane(l, nil, c.By, "its bridge was deleted")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // BridgeTest sends a test message, once. Errors:

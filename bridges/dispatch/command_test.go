@@ -237,8 +237,8 @@ func TestADeletedSubscriptionContinuesWhereItWas(t *testing.T) {
 		if list, _, _, err := w.s.Subscriptions(background, bridges.SubscriptionQuery{IncludeDeleted: true}); err != nil || len(list) != 1 {
 			t.Errorf("%+v, %v", list, err)
 		}
-		if _, err := w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: bridges.Target{Channel: "C2"}}); !errors.Is(err, bridges.ErrMoved) {
-			t.Errorf("with another target: %v", err)
+		if _, err := w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: target, ThreadID: "b"}); !errors.Is(err, bridges.ErrMoved) {
+			t.Errorf("with another thread: %v", err)
 		}
 		w.restart()
 		r := w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: target})

@@ -30,12 +30,14 @@ func limited(limit int) int {
 // changes no message. Errors: bridges.ErrDeliveryNotFound,
 // bridges.ErrNothingToSend.
 func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (bridges.RedeliverResult, error) {
-	subscription, seq, ok := bridges.ParseDeliveryID(id)
-	l := s.known.lane(subscription)
-	if !ok || l == nil {
+	subscription, seq, _ := bridges.ParseDeliveryID(id)
+	l, err := laneOf(ctx, s, subscription)
+	if err != nil {
+		return bridges.RedeliverResult{}, err
+	}
+	if l == nil {
 		return replayOr[bridges.RedeliverResult](s.cfg.Store, key, bridges.ErrDeliveryNotFound)
 	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sub.State == bridges.Deleted {
 		return replayOr[bridges.RedeliverResult](s.cfg.Store, key, bridges.ErrDeliveryNotFound)
@@ -65,8 +67,8 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 		}
 		next = d
 		if !next.State.Open() {
-			next.Revive(next.Generation) // if a reset has come before it, it is still to be decided again
-			next.Forced = true
+			next.Revive() // if a reset has come before it, it is still to be decided again
+			next.BridgeID, next.Forced = l.sub.BridgeID, true
 		}
 		next.NextAttemptAt = notify.Time{}
 		return &ledger.Unit{Rows: []ledger.Row{next}}, bridges.RedeliverResult{Delivery: *next}, nil
@@ -115,8 +117,7 @@ func (s *Service) Bridges(q bridges.BridgeQuery) (list []bridges.Bridge, next st
 // Subscription returns one subscription. Errors: bridges.ErrSubscriptionNotFound.
 func (s *Service) Subscription(ctx context.Context, id string) (view bridges.SubscriptionView, latest int64, err error) {
 	latest = s.cfg.Head()
-	if l := s.known.lane(id); l != nil {
-		l.mu.Lock()
+	if l := s.known.locked(id); l != nil {
 		defer l.mu.Unlock()
 		view = l.view()
 		view.Dead, err = s.dead(ctx, id)
@@ -155,8 +156,7 @@ func (l *lane) view() bridges.SubscriptionView {
 
 // view reads a subscription that has no lane.
 func (s *Service) view(ctx context.Context, sub *bridges.Subscription) (v bridges.SubscriptionView, err error) {
-	if l := s.known.lane(sub.SubscriptionID); l != nil {
-		l.mu.Lock()
+	if l := s.known.locked(sub.SubscriptionID); l != nil {
 		v = l.view()
 		l.mu.Unlock()
 		v.Dead, err = s.dead(ctx, sub.SubscriptionID)
@@ -214,7 +214,7 @@ func (s *Service) Subscriptions(ctx context.Context, q bridges.SubscriptionQuery
 			if err != nil {
 				return err
 			}
-			chosen := (q.ThreadID == "" || sub.ThreadID == q.ThreadID) && (q.IncludeDeleted || sub.State != bridges.Deleted)
+			chosen := (q.ThreadID == "" || sub.ThreadID == q.ThreadID) && (q.IncludeDeleted || sub.State != bridges.Deleted) && (q.IncludeEnded || sub.State != bridges.Ended)
 			if looked == turns.MaxListScan || chosen && len(subs) == limited(q.Limit) {
 				next = last
 				return ledger.ErrEnough
@@ -332,8 +332,10 @@ func (c deliveryCursor) covers(d *bridges.Delivery, oldest bool) bool {
 // the server; 0 if it is not known.
 func (s *Service) Scanned(n cursors.Name) int64 {
 	id, ok := strings.CutPrefix(n.ConsumerID, bridges.ConsumerPrefix)
-	if l := s.known.lane(id); ok && l != nil {
-		l.mu.Lock()
+	if !ok {
+		return 0
+	}
+	if l := s.known.locked(id); l != nil {
 		defer l.mu.Unlock()
 		return l.position()
 	}

@@ -48,6 +48,9 @@ type lane struct {
 	ofTurns   bool                // there may be deliveries of turns, which markers may concern
 	timer     *time.Timer         // for the next attempt
 	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
+	turn      laneTurn            // of a subscription of one turn
+	resting   int                 // how many ask that no attempt begins: see rest
+	idle      chan struct{}       // closed when the round ends; nil: nobody waits for that
 }
 
 // follow adds the lane's follower. l.mu is held, or nobody knows the lane.
@@ -64,7 +67,7 @@ func (l *lane) follow(ctx context.Context) error {
 		},
 	})
 	if err == nil {
-		l.follower, l.moved = follower, 0
+		l.follower, l.moved, l.turn.taken = follower, 0, 0
 	}
 	return err
 }
@@ -72,7 +75,12 @@ func (l *lane) follow(ctx context.Context) error {
 // position is up to which seq everything was taken. The follower itself learns of it
 // when its batch is over, which may be after a change of the subscription. l.mu is
 // held.
-func (l *lane) position() int64 { return max(l.moved, l.follower.Status().Position) }
+func (l *lane) position() int64 {
+	if l.follower == nil { // it has ended, and is about to be deleted
+		return l.sub.ScannedSeq
+	}
+	return max(l.moved, l.follower.Status().Position)
+}
 
 // due returns up to n deliveries whose attempts are due and may be made one after the
 // other if each is delivered; none with the wait until one is due, 0 if none will be.
@@ -118,7 +126,35 @@ func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Du
 
 // ready reports whether the lane may send. l.mu is held.
 func (l *lane) ready() bool {
-	return l.sub.State == bridges.Active && l.round == nil && l.caughtUp == 0
+	return l.sub.State == bridges.Active && l.round == nil && l.resting == 0 && l.caughtUp == 0
+}
+
+// rest waits until no attempt is under way. None begins until the caller counts resting down
+// again, also after an error, which is that of ctx or of a stop. l.mu is held, and let go
+// meanwhile.
+func rest(ctx context.Context, l *lane) error {
+	l.resting++
+	for l.round != nil {
+		l.round.close()
+		if l.idle == nil {
+			l.idle = make(chan struct{})
+		}
+		idle := l.idle
+		l.mu.Unlock()
+		var err error
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-l.s.sending.Done():
+			err = l.s.sending.Err()
+		}
+		l.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // kick asks for a place if an attempt is due, and otherwise sets the timer. l.mu
@@ -147,6 +183,9 @@ func (l *lane) kick() {
 	}
 	if l.caughtUp != 0 && active && len(l.open) > 0 {
 		look = 100 * time.Millisecond // the follower does not report what it passes: look at its position again
+	}
+	if wait := mayEnd(l); wait > 0 && (look == 0 || wait < look) {
+		look = wait
 	}
 	if l.ready() {
 		due, wait := l.due(l.s.now(), 1)
@@ -267,6 +306,14 @@ func (l *lane) setState(state bridges.State, reason, method string) error {
 	l.follower.Hold()
 	l.s.cfg.Log.Warn("a subscription sends nothing", zap.String("subscription_id", next.SubscriptionID), zap.String("state", string(state)), zap.String("reason", reason))
 	return nil
+}
+
+// leave makes the lane do nothing any more, because another one takes its place. l.mu is held.
+func leave(l *lane) {
+	gone := l.sub.Clone()
+	gone.State = bridges.Deleted
+	l.sub = gone
+	l.dropOpen()
 }
 
 // dropOpen forgets the open deliveries of a deleted lane. l.mu is held.

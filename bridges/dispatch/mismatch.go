@@ -84,7 +84,9 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 		if err != nil {
 			return err
 		}
-		return t.decide(tx, row, l.sub.NewDelivery(c, now), l.s.cfg.LogID)
+		anew := l.sub.NewDelivery(c, now)
+		anew.Moved = d.Moved
+		return t.decide(tx, row, anew, l.s.cfg.LogID)
 	}); err != nil {
 		return err
 	}

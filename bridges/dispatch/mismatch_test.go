@@ -39,6 +39,34 @@ func turnRow(m *persisttest.Maker, id string, change func(*turns.Turn)) {
 
 const mismatched = "mismatch (the event and the turn end at different times)"
 
+// TestAMismatchIsSaidAfterADeletion: a subscription that is created again is blocked as before, also
+// where its cursor alone is read.
+func TestAMismatchIsSaidAfterADeletion(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, _ *target) {
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		wrong := endWrongly(m, "t1")
+		synctest.Wait()
+		for _, bridge := range []string{"b", "b2"} {
+			if _, err := w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
+				t.Fatal(err)
+			}
+			r := w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: bridge})
+			if b := r.Subscription.Blocked; b == nil || b.Seq != wrong {
+				t.Errorf("blocked: %+v", b)
+			}
+			var c cursors.Cursor
+			if err := w.s.cfg.Read(background, func(tx ledger.Reader) (err error) {
+				c, err = cursors.Get(tx, cursorName(&r.Subscription.Subscription))
+				return err
+			}); err != nil || c.LastError != r.Subscription.Blocked.Error() {
+				t.Errorf("the cursor says %q (%v)", c.LastError, err)
+			}
+		}
+	})
+}
+
 // TestOrderBehindAMismatch: events of its turn wait for it and come after it, those of
 // other turns pass, and the cursor passes with them; with the order strict all wait.
 func TestOrderBehindAMismatch(t *testing.T) {

@@ -25,6 +25,7 @@ type audit struct {
 	cursors  map[string]cursors.Cursor // by subscription
 	subs     map[string]*bridges.Subscription
 	bridges  map[string]*bridges.Bridge
+	targets  map[string][]int64  // by subscription: the generations in which its targets begin
 	choices  map[string][]choice // by subscription: what it chooses from which seq on
 	gaps     map[string][]bridges.DropGap
 	pauses   map[string]bool   // bridges that are paused
@@ -67,7 +68,7 @@ type choice struct {
 func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
-		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{},
+		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{},
 		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[string]int{}, stuck: map[string]bool{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
@@ -178,8 +179,13 @@ func (a *audit) changes(u *ledger.Unit, fresh []*naiveEvent) {
 		case *bridges.Bridge:
 			a.bridges[row.BridgeID] = row.Clone()
 		case *bridges.Subscription:
-			if was := a.subs[row.SubscriptionID]; was == nil || was.State != row.State {
+			was := a.subs[row.SubscriptionID]
+			if was == nil || was.State != row.State {
 				a.counts[string(row.State)]++
+			}
+			if was == nil || was.TargetGeneration != row.TargetGeneration {
+				a.targets[row.SubscriptionID] = append(a.targets[row.SubscriptionID], row.TargetGeneration)
+				a.counts["targets"]++
 			}
 			a.subs[row.SubscriptionID] = row.Clone()
 		case *ledger.Removal:
@@ -342,9 +348,19 @@ func (a *audit) fresh(row *auditRow) {
 	if row.EventType == bridges.TypeFinal && (!e.accepted() || a.log.damaged[row.TurnID]) {
 		a.fail("P4: an attempt of %s begins, which is no accepted end, or whose turn is damaged", row.DeliveryID)
 	}
-	if a.dropped(row.BridgeID, row.Seq) {
+	if !row.Moved && a.dropped(row.BridgeID, row.Seq) {
 		a.fail("P1: an attempt of %s begins, which came during a pause that drops", row.DeliveryID)
 	}
+}
+
+// targetOf is the generation that began with the target for which a delivery is.
+func (a *audit) targetOf(row *auditRow) (began int64) {
+	for _, g := range a.targets[row.SubscriptionID] {
+		if g <= row.Generation {
+			began = g
+		}
+	}
+	return began
 }
 
 // dropped reports whether an event came during a pause of the bridge that drops.
@@ -439,6 +455,28 @@ func (a *audit) cursorMoves(u *ledger.Unit, fresh []*naiveEvent, changed []*audi
 			a.fail("cursor: that of %s is at %d (%s), want %d (%s)", id, got.LastSequence, got.LastDeliveryID, c.LastSequence, c.LastDeliveryID)
 		}
 		a.cursors[id] = got
+		a.saysWhatBlocks(id, got)
+	}
+}
+
+// saysWhatBlocks checks the error of a cursor (P8): as long as there is a mismatch, it names the
+// oldest, whatever was delivered since.
+func (a *audit) saysWhatBlocks(id string, c cursors.Cursor) {
+	if sub := a.subs[id]; sub == nil || sub.State == bridges.Deleted {
+		return
+	}
+	oldest := int64(0)
+	for key, row := range a.rows {
+		if key.sub == id && row.State == bridges.StateMismatch && !row.removed && (oldest == 0 || key.seq < oldest) {
+			oldest = key.seq
+		}
+	}
+	says := strings.HasPrefix(c.LastError, "mismatch at ")
+	if says != (oldest != 0) || says && c.LastError != fmt.Sprint("mismatch at ", oldest) {
+		a.fail("P8: the oldest mismatch of %s is %d, its cursor says %q", id, oldest, c.LastError)
+	}
+	if says {
+		a.counts["blocked"]++
 	}
 }
 

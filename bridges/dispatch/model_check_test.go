@@ -186,7 +186,7 @@ func (a *audit) suppressed(e *naiveEvent, row *auditRow, received int) {
 	case bridges.ReasonUnshown:
 		holds = !slices.ContainsFunc(row.Supersedes, func(id string) bool { return a.r.times[id] > 0 })
 		if e.ends() { // it would change a message of progress
-			holds = !a.showsProgress(row)
+			holds = row.BridgeID != modelChat || !a.showsProgress(row)
 		}
 	case bridges.ReasonStale:
 		holds = row.BridgeID == modelChat
@@ -293,7 +293,7 @@ func (a *audit) deaths() {
 func (a *audit) showsProgress(end *auditRow) bool {
 	newest, removed := int64(0), int64(0)
 	for key, row := range a.rows {
-		if key.sub != end.SubscriptionID || row.TurnID != end.TurnID || row.Seq >= end.Seq || row.State != bridges.StateDelivered || row.forced || row.removed {
+		if key.sub != end.SubscriptionID || row.TurnID != end.TurnID || row.Seq >= end.Seq || row.State != bridges.StateDelivered || row.forced || row.removed || a.targetOf(row) != a.targetOf(end) {
 			continue
 		}
 		switch row.Slot {
@@ -317,10 +317,10 @@ func (a *audit) messages() {
 	}
 	slots := map[string]*slot{}
 	for key, row := range a.rows {
-		if row.BridgeID != modelChat || row.Slot == "" {
+		if row.BridgeID != modelChat || row.Slot == "" || a.targetOf(row) != a.subs[key.sub].TargetGeneration {
 			continue
 		}
-		name := bridges.SlotKey(a.logID(), key.sub, row.TurnID, row.Slot)
+		name := bridges.SlotKey(a.logID(), a.subs[key.sub], row.TurnID, row.Slot)
 		s := slots[name]
 		if s == nil {
 			s = &slot{name: row.DeliveryID}
@@ -333,7 +333,7 @@ func (a *audit) messages() {
 		}
 		s.lost = s.lost || lost
 		if row.Slot == bridges.SlotEnd { // it removes the progress
-			of := bridges.SlotKey(a.logID(), key.sub, row.TurnID, bridges.SlotProgress)
+			of := bridges.SlotKey(a.logID(), a.subs[key.sub], row.TurnID, bridges.SlotProgress)
 			if slots[of] == nil {
 				slots[of] = &slot{name: "the progress before " + row.DeliveryID}
 			}

@@ -73,7 +73,7 @@ var modelKinds = func() (list []string) {
 	}{
 		{"work", 55}, {"end", 14}, {"retry", 9}, {"ask", 5}, {"answer", 5},
 		{"damage", 1}, {"repair", 1},
-		{"pause", 2}, {"resume", 4}, {"update", 2}, {"reset", 2}, {"skip", 1}, {"skip one", 1}, {"delete", 1}, {"create", 3}, {"renew", 2}, {"redeliver", 3},
+		{"pause", 2}, {"resume", 4}, {"update", 2}, {"move", 3}, {"reset", 2}, {"skip", 1}, {"skip one", 1}, {"delete", 1}, {"create", 3}, {"renew", 2}, {"redeliver", 3},
 		{"bridge pause", 2}, {"bridge resume", 5}, {"bridge update", 1},
 		{"restart", 1}, {"crash", 2}, {"crash at commit", 5}, {"crash at answer", 4}, {"full", 1}, {"space", 3},
 	} {

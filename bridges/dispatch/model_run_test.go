@@ -286,7 +286,7 @@ func (r *modelRun) command(m modelMove, do func() error) {
 		err := do()
 		for _, e := range []error{
 			nil, errDead, ledger.ErrStorageFull, ledger.ErrStorageFailed, bridges.ErrSubscriptionNotFound, bridges.ErrNotHeld, bridges.ErrDeliveryNotFound,
-			bridges.ErrNothingToSend, bridges.ErrAhead, context.DeadlineExceeded,
+			bridges.ErrNothingToSend, bridges.ErrAhead, bridges.ErrMoved, context.DeadlineExceeded,
 		} {
 			if errors.Is(err, e) {
 				return
@@ -351,6 +351,13 @@ func (r *modelRun) move(m modelMove) {
 		})
 	case "update":
 		r.command(m, func() error { _, err := r.w.s.SubscriptionUpdate(ctx, updateOf(s, m.How)); return err })
+	case "move":
+		r.command(m, func() error {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute) // as create does
+			defer cancel()
+			_, err := r.w.s.SubscriptionUpdate(ctx, bridges.UpdateSubscription{SubscriptionID: s.ID, BridgeID: &bridge})
+			return err
+		})
 	case "delete":
 		r.command(m, func() error { _, err := r.w.s.SubscriptionDelete(ctx, change); return err })
 	case "create":

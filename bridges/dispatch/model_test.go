@@ -46,7 +46,7 @@ func TestRandomDeliveries(t *testing.T) {
 		}
 		t.Log(strings.Join(list, "\n"))
 		for at, list := range map[uint64][]string{
-			24:  {"died", "dead", "superseded", "taken back", "mismatch", "approved", "rejected", "retries of ends", "suppressed: paused", "suppressed: answered", "suppressed: unasked", "stuck"},
+			24:  {"died", "dead", "superseded", "taken back", "mismatch", "approved", "rejected", "retries of ends", "suppressed: paused", "suppressed: answered", "suppressed: unasked", "stuck", "targets"},
 			400: {"held", "disabled", "repairs", "suppressed: stale", "suppressed: reset", "suppressed: skipped", "together", "recalled"},
 		} {
 			for _, what := range list {

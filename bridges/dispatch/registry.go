@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// registry has the bridges, and the lanes of subscriptions that are not deleted. Its
+// registry has the bridges, and the lanes of subscriptions that were not deleted and have not ended. Its
 // methods may be called from many goroutines.
 type registry struct {
 	mu      sync.RWMutex
@@ -39,6 +39,31 @@ func (r *registry) lane(id string) *lane {
 	return r.lanes[id]
 }
 
+// remove forgets a lane, unless another one has taken its place.
+func (r *registry) remove(l *lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lanes[l.id] == l {
+		delete(r.lanes, l.id)
+	}
+}
+
+// locked returns the lane of a subscription with its mu held; nil = there is none. A lane may
+// be replaced while somebody waits for it.
+func (r *registry) locked(id string) *lane {
+	for {
+		l := r.lane(id)
+		if l == nil {
+			return nil
+		}
+		l.mu.Lock()
+		if r.lane(id) == l {
+			return l
+		}
+		l.mu.Unlock()
+	}
+}
+
 // leave says that an attempt of a deleted subscription is under way. Pass the result to left
 // when the attempt has ended.
 func (r *registry) leave(id string) chan struct{} {
@@ -63,7 +88,7 @@ func (r *registry) lastAttempt(id string) <-chan struct{} {
 	return r.leaving[id]
 }
 
-// subscriptions counts those that are not deleted: all, and those that one requester has
+// subscriptions counts those that have a lane: all, and those that one requester has
 // made.
 func (r *registry) subscriptions(requester ledger.Requester) (all, own int) {
 	r.mu.RLock()

@@ -107,8 +107,8 @@ func (r retention) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
 	return nil
 }
 
-// forget removes subscriptions that were deleted long ago, with their cursors and
-// deliveries.
+// forget removes subscriptions that were deleted, or have ended, long ago, with their
+// cursors and deliveries.
 func (r retention) forget(ctx context.Context) {
 	s := r.s
 	s.changing.Lock() // one may be about to be created again
@@ -117,7 +117,8 @@ func (r retention) forget(ctx context.Context) {
 	err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
 			sub, err := bridges.ReadSubscription(v)
-			if err == nil && sub.State == bridges.Deleted && !s.now().Before(sub.UpdatedAt.Add(bridges.KeepDeleted)) {
+			keep := map[bridges.State]time.Duration{bridges.Deleted: bridges.KeepDeleted, bridges.Ended: bridges.KeepEnded}
+			if err == nil && keep[sub.State] > 0 && !s.now().Before(sub.UpdatedAt.Add(keep[sub.State])) {
 				old = append(old, sub)
 			}
 			return err
@@ -164,8 +165,7 @@ func (r retention) forgetOne(ctx context.Context, sub *bridges.Subscription) err
 // expireOne removes a row, or reduces it if ExpiresAt is set.
 func (r retention) expireOne(d *bridges.Delivery) error {
 	s := r.s
-	if l := s.known.lane(d.SubscriptionID); l != nil { // which may be about to change the row
-		l.mu.Lock()
+	if l := s.known.locked(d.SubscriptionID); l != nil { // which may be about to change the row
 		defer l.mu.Unlock()
 	}
 	u := &ledger.Unit{}

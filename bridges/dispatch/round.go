@@ -170,7 +170,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 	r := &round{channel: channel}
 	for _, d := range list {
 		next := *d
-		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: d}, generation: l.sub.Generation}
+		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: d}, generation: l.sub.Generation, target: l.sub.TargetGeneration}
 		rewritten, v, err := l.prepare(ctx, a)
 		switch {
 		case err == nil && v.Decision == bridges.Deliver:
@@ -204,7 +204,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 		return nil
 	}
 	before, now := *d, l.s.now()
-	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: &before}, generation: l.sub.Generation}
+	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: &before}, generation: l.sub.Generation, target: l.sub.TargetGeneration}
 	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
 		l.s.places.left()
@@ -285,6 +285,10 @@ func (l *lane) finish(r *round, goOn bool) *round {
 			if l.last != nil {
 				l.s.known.left(l.id, l.last)
 				l.last = nil
+			}
+			if l.idle != nil {
+				close(l.idle)
+				l.idle = nil
 			}
 			l.kick()
 			return nil
@@ -410,7 +414,7 @@ func (l *lane) learn(a *attempt) {
 // goOn adds the beginning of the lane's next attempts to the unit with the receipts of the
 // ones before, if they can be made at once: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
-	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
+	if l.sub.State != bridges.Active || l.resting > 0 || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
 		return nil, nil
 	}
 	due, _ := l.due(now, l.round.pace(l.pace))

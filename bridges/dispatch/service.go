@@ -80,9 +80,10 @@ type Service struct {
 	// changing is held by commands that make or end bridges and subscriptions.
 	changing sync.Mutex
 
-	known  registry
-	sender sender
-	vault  vault
+	known   registry
+	ofTurns ofTurns
+	sender  sender
+	vault   vault
 
 	sending context.Context // of attempts; ends when they are cut
 	cut     context.CancelFunc
@@ -120,13 +121,13 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests)}
 	s.known = registry{bridges: map[string]*bridge{}, lanes: map[string]*lane{}, leaving: map[string]chan struct{}{}}
 	s.vault = vault{cfg.Secrets, cfg.Open, cfg.Now}
+	s.ofTurns.s = s
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
 	s.sender = sender{places: &s.places, log: cfg.Log, now: cfg.Now, stuck: map[string]bool{}, wake: func(deliveryID string) {
 		subscription, _, _ := bridges.ParseDeliveryID(deliveryID)
-		if l := s.known.lane(subscription); l != nil { // else it is of a test, or deleted
-			l.mu.Lock()
+		if l := s.known.locked(subscription); l != nil { // else it is of a test, or deleted
 			defer l.mu.Unlock()
 			if s.sending.Err() == nil { // after a stop nothing begins
 				l.kick()
@@ -158,9 +159,19 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	for _, sub := range subs {
-		if err := s.openLane(ctx, sub, true); err != nil {
+		var err error
+		if sub.State != bridges.Ended {
+			err = s.openLane(ctx, sub, true)
+		}
+		if err == nil && sub.TurnID != "" {
+			err = s.ofTurns.watch(ctx)
+		}
+		if err != nil {
 			return nil, err
 		}
+	}
+	if err := s.ofTurns.unwatch(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -173,6 +184,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription, atSta
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
 	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, requester: sub.Requester, pace: 1, caughtUp: s.cfg.Head(), atStart: atStart}
+	l.turn.begins(sub, s.now())
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}

@@ -19,13 +19,18 @@ import (
 
 // SubscriptionCreate makes a subscription, or returns the one with this id. Errors:
 // *turns.InvalidError, bridges.ErrBridgeNotFound, bridges.ErrMoved,
-// bridges.ErrTooMany, bridges.ErrAhead, bridges.ErrTarget, threads.ErrNotFound, and bridges.ErrNoSecret
+// bridges.ErrTooMany, bridges.ErrAhead, bridges.ErrTarget, threads.ErrNotFound, turns.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
 	if err := s.lockToCreate(ctx, c.SubscriptionID); err != nil {
 		return bridges.SubscriptionResult{}, err
 	}
 	defer s.changing.Unlock()
+	if c.TurnID != "" {
+		if err := s.ofTurns.watch(ctx); err != nil {
+			return bridges.SubscriptionResult{}, err
+		}
+	}
 	var next *bridges.Subscription
 	var after int64
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
@@ -44,7 +49,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		switch {
 		case err != nil:
 			return u, bridges.SubscriptionResult{}, err
-		case old != nil && !old.Same(c.BridgeID, c.Target, c.ThreadID):
+		case old != nil && (old.ThreadID != c.ThreadID || old.TurnID != c.TurnID || old.State != bridges.Deleted && !old.SendsTo(c.BridgeID, c.Target)):
 			return u, bridges.SubscriptionResult{}, bridges.ErrMoved
 		case old != nil && old.State != bridges.Deleted:
 			view, err := s.view(ctx, old)
@@ -60,10 +65,19 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
 		}
 		now := s.now()
+		var left *lane // of before the deletion
 		if old != nil {
+			if left, err = leftOf(ctx, s, old); err != nil {
+				return u, bridges.SubscriptionResult{}, err
+			}
 			next, after = old.Clone(), old.ScannedSeq
+			if !old.SendsTo(c.BridgeID, c.Target) {
+				next.Generation++ // the last attempts of before the deletion are of that generation
+				next.MoveTo(c.BridgeID, c.Target)
+				enter(u, left.open, next)
+			}
 		} else {
-			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, Generation: 1, FromSeq: first}, first
+			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, TurnID: c.TurnID, Generation: 1, FromSeq: first}, first
 			if c.From == nil { // the client wants the newest turn, however old it is
 				next.AcceptedThrough = s.cfg.Head()
 			}
@@ -88,6 +102,10 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 				return u, bridges.SubscriptionResult{}, err
 			}
 			view.Subscription = *next
+			view.Blocked = blockedBy(left, next, u.Rows)
+			if view.Cursor = saying(left.cursor, view.Blocked); view.Cursor != left.cursor {
+				cursors.Write(u, left.cursor, view.Cursor)
+			}
 		}
 		view.Cursor.ScannedSeq = after
 		return u, bridges.SubscriptionResult{Subscription: view, Created: &created, LatestSeq: s.cfg.Head()}, u.Drafts[0].Encode()
@@ -95,17 +113,38 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 	if err != nil || replayed || next == nil {
 		return r, err
 	}
-	// The change is durable: whether the client waits for the answer no longer matters.
-	if err := s.openLane(context.WithoutCancel(ctx), next, false); err != nil {
-		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
-		return r, nil // it is durable
+	s.beginLane(ctx, next)
+	return r, nil
+}
+
+// beginLane makes the lane of a subscription that was committed. That is durable: whether the
+// client waits for the answer no longer matters, nor whether the lane can be made now.
+func (s *Service) beginLane(ctx context.Context, sub *bridges.Subscription) {
+	if err := s.openLane(context.WithoutCancel(ctx), sub, false); err != nil {
+		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", sub.SubscriptionID), zap.Error(err))
+		return
 	}
-	if l := s.known.lane(next.SubscriptionID); l != nil {
-		l.mu.Lock()
+	if l := s.known.locked(sub.SubscriptionID); l != nil {
 		l.kick()
 		l.mu.Unlock()
 	}
-	return r, nil
+}
+
+// leftOf reads what a deleted subscription has left: its cursor, and deliveries that are not
+// settled.
+func leftOf(ctx context.Context, s *Service, sub *bridges.Subscription) (*lane, error) {
+	l := &lane{s: s, id: sub.SubscriptionID, sub: sub}
+	return l, s.cfg.Read(ctx, l.load)
+}
+
+// enter adds to a unit that deliveries which are not settled enter the subscription's new
+// generation.
+func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription) {
+	for _, d := range open {
+		moved := *d
+		moved.Enter(next)
+		u.Rows = append(u.Rows, &moved)
+	}
 }
 
 // lockToCreate locks s.changing when no attempt of a deleted subscription of this id is
@@ -141,6 +180,12 @@ func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old
 	}
 	head := at.Latest
 	err = s.cfg.Read(ctx, func(tx ledger.Reader) error {
+		var of *turns.Turn
+		if c.TurnID != "" {
+			if of, err = turnOf(tx, c); err != nil {
+				return err
+			}
+		}
 		v, err := tx.Get(bridges.SubscriptionByID, c.SubscriptionID)
 		if err != nil {
 			return err
@@ -168,11 +213,34 @@ func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old
 		case c.From != nil || c.ThreadID == "":
 			after = head
 			return nil
+		case of != nil:
+			after = of.CreatedSeq - 1
+			return nil
 		}
 		after, err = newestTurn(tx, c.ThreadID, head)
 		return err
 	})
 	return old, after, err
+}
+
+// turnOf reads the turn of a new subscription, which is of the turn's thread.
+func turnOf(tx ledger.Reader, c *bridges.CreateSubscription) (*turns.Turn, error) {
+	v, err := tx.Get(turns.ByID, c.TurnID)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, turns.ErrNotFound
+	}
+	t, err := turns.Read(v)
+	if err != nil {
+		return nil, err
+	}
+	if c.ThreadID != "" && c.ThreadID != t.ThreadID {
+		return nil, turns.Invalid("thread_id", turns.ReasonInvalid, "the turn is of another thread: leave thread_id out")
+	}
+	c.ThreadID = t.ThreadID
+	return t, nil
 }
 
 // newestTurn returns the seq before the first event of the thread's active or newest
@@ -197,15 +265,24 @@ func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err
 // change commits a change of a subscription by a client. do makes the next state and
 // may add to the unit; the subscription's event is the last draft, so that its seq is
 // that of the result. It returns nil if nothing is to be changed.
-func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string,
-	do func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error),
-	then func(l *lane)) (bridges.SubscriptionResult, error) {
-	l := s.known.lane(id)
+func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string, do step, then func(l *lane)) (bridges.SubscriptionResult, error) {
+	l, err := laneOf(ctx, s, id)
+	if err != nil {
+		return bridges.SubscriptionResult{}, err
+	}
 	if l == nil {
 		return replayOr[bridges.SubscriptionResult](s.cfg.Store, key, bridges.ErrSubscriptionNotFound)
 	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
+	return changeLane(l, key, by, method, do, then)
+}
+
+// step makes the next state of a subscription: see Service.change. e is its event.
+type step func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error)
+
+// changeLane is Service.change. l.mu is held.
+func changeLane(l *lane, key *ledger.Key, by bridges.By, method string, do step, then func(l *lane)) (bridges.SubscriptionResult, error) {
+	s := l.s
 	if l.sub.State == bridges.Deleted {
 		return bridges.SubscriptionResult{}, bridges.ErrSubscriptionNotFound
 	}
@@ -273,14 +350,42 @@ func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherw
 	return r, err
 }
 
-// SubscriptionUpdate changes what a subscription chooses from now on. Errors:
-// bridges.ErrSubscriptionNotFound, bridges.ErrTarget, *turns.InvalidError.
+// SubscriptionUpdate changes what a subscription chooses from now on, and where it sends. Errors:
+// bridges.ErrSubscriptionNotFound, bridges.ErrTarget, *turns.InvalidError, and of another target
+// those of SubscriptionCreate, and that of ctx if an attempt under way outlives it.
 func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
+	if c.Moves() {
+		release, err := lockToMove(ctx, s, c.SubscriptionID)
+		if err != nil {
+			return bridges.SubscriptionResult{}, err
+		}
+		if release == nil {
+			return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
+		}
+		defer release()
+	}
 	var old *follow.Lane
 	var name string
+	moves := false
 	r, err := s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionUpdated,
-		func(l *lane, next *bridges.Subscription, u *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
-			if c.Limited && !l.bridge.allows(next.Target) {
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			bridgeID, target := l.sub.BridgeID, l.sub.Target
+			if c.BridgeID != nil {
+				bridgeID = *c.BridgeID
+			}
+			if c.Target != nil {
+				target = *c.Target
+			}
+			b := s.known.bridge(bridgeID)
+			if moves = !l.sub.SendsTo(bridgeID, target); moves {
+				if b == nil {
+					return nil, false, bridges.ErrBridgeNotFound
+				}
+				if err := b.checkTarget(target); err != nil {
+					return nil, false, err
+				}
+			}
+			if c.Limited && !b.allows(target) {
 				return nil, false, bridges.ErrTarget
 			}
 			if c.On != nil {
@@ -298,19 +403,69 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 			if c.Order != nil {
 				next.Order = *c.Order
 			}
-			if slices.Equal(next.On, l.sub.On) && slices.Equal(next.Methods, l.sub.Methods) {
+			if !moves && slices.Equal(next.On, l.sub.On) && slices.Equal(next.Methods, l.sub.Methods) {
 				return nil, next.IncludeText == l.sub.IncludeText && next.Order == l.sub.Order, nil
 			}
 			// A follower sees the same methods all its life.
 			next.Generation++
 			old, name = l.follower, l.sub.FollowerName()
 			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.position()))
+			if moves {
+				next.MoveTo(bridgeID, target)
+				if next.State == bridges.Disabled { // that was the old target
+					next.State, next.Reason = bridges.Active, ""
+				}
+				next.AcceptedThrough = max(next.AcceptedThrough, s.cfg.Head()) // who moves it wants what waits
+				e.BridgeID, e.Generation = bridgeID, next.Generation
+				enter(u, l.open, next)
+			}
 			return nil, false, nil
-		}, func(l *lane) { s.refollow(ctx, l, old) })
+		}, func(l *lane) {
+			if !moves {
+				s.refollow(ctx, l, old)
+				return
+			}
+			next := l.sub
+			leave(l)
+			s.beginLane(ctx, next)
+		})
 	if err == nil && old != nil {
 		s.cfg.Followers.Forget(name)
 	}
 	return r, err
+}
+
+// lockToMove locks s.changing when no attempt of the subscription is under way: its receipt is
+// that of the old target. None begins until release is called, or the lane was replaced. It is
+// nil, and nothing is locked, if there is no such subscription.
+func lockToMove(ctx context.Context, s *Service, id string) (release func(), err error) {
+	for {
+		l, err := laneOf(ctx, s, id)
+		if l == nil {
+			return nil, err
+		}
+		err = rest(ctx, l)
+		l.mu.Unlock()
+		rested := func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.resting--
+			l.kick()
+		}
+		if err != nil {
+			rested()
+			return nil, err
+		}
+		s.changing.Lock()
+		if s.known.lane(id) == l {
+			return func() {
+				rested()
+				s.changing.Unlock()
+			}, nil
+		}
+		s.changing.Unlock()
+		rested()
+	}
 }
 
 // refollow follows the log under the name of the new generation. l.mu is held.
@@ -457,17 +612,20 @@ func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, by bri
 func (s *Service) SubscriptionDelete(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	l := s.known.lane(c.SubscriptionID)
+	l, err := s.ofTurns.toDelete(ctx, c.SubscriptionID)
+	if err != nil {
+		return bridges.SubscriptionResult{}, err
+	}
 	if l == nil {
 		return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
 	}
-	return s.deleteLane(ctx, l, c.Key, c.By, c.Reason)
+	return s.deleteLane(l, c.Key, c.By, c.Reason)
 }
 
-// deleteLane deletes a subscription. s.changing is held.
-func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, by bridges.By, reason string) (bridges.SubscriptionResult, error) {
+// deleteLane deletes a subscription. s.changing and l.mu are held; it lets l.mu go.
+func (s *Service) deleteLane(l *lane, key *ledger.Key, by bridges.By, reason string) (bridges.SubscriptionResult, error) {
 	name := ""
-	r, err := s.change(ctx, l.id, key, by, notify.SubscriptionDeleted,
+	r, err := changeLane(l, key, by, notify.SubscriptionDeleted,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			name = l.sub.FollowerName()
 			next.Delete(l.position())
@@ -482,12 +640,11 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, by b
 				l.last = s.known.leave(l.id)
 			}
 		})
+	l.mu.Unlock()
 	if err != nil || name == "" {
 		return r, err
 	}
-	s.known.mu.Lock()
-	delete(s.known.lanes, l.id)
-	s.known.mu.Unlock()
+	s.known.remove(l)
 	s.cfg.Followers.Forget(name)
 	return r, nil
 }

@@ -70,6 +70,7 @@ func (l *lane) take(ctx context.Context, generation int64, b *follow.Batch) erro
 	if l.caughtUp != 0 && b.Through >= l.caughtUp {
 		l.caughtUp = 0
 	}
+	l.turn.taken = b.Through
 	l.kick()
 	return nil
 }
@@ -97,6 +98,11 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 	for n < len(events) && len(list) < takeEvents && size < takeBytes {
 		e := &events[n]
 		n++
+		if of, err := ofItsTurn(ctx, l, e); err != nil {
+			return 0, err
+		} else if !of {
+			continue
+		}
 		c, err := l.choose(e)
 		if c != nil {
 			list = append(list, &taken{chosen: c, failed: err})
@@ -304,9 +310,10 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			}
 			t.existing = old.State != bridges.StateMismatch // whose body may be wrong
 			if old.State != bridges.StatePending {
-				old.Revive(d.Generation)
+				old.Revive()
 			}
-			old.Generation, old.End, old.Forced, old.Damaged = d.Generation, d.End, false, false
+			old.Enter(l.sub)
+			old.End, old.Forced, old.Damaged = d.End, false, false
 			d = old
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
 	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -92,6 +93,7 @@ var (
 )
 
 func TestSlackShowsOnlyText(t *testing.T) {
+	hosttest.Long(t)
 	s := kindstest.NewSlack(t, testToken)
 	ch := open(t, kinds.Config{Kind: bridges.KindSlack, APIURL: s.APIURL(), Secret: testToken})
 	incoming := open(t, kinds.Config{Kind: bridges.KindSlack, WebhookURL: s.URL + kindstest.SlackWebhook})
@@ -127,6 +129,7 @@ func TestSlackShowsOnlyText(t *testing.T) {
 }
 
 func TestNtfyShowsOnlyText(t *testing.T) {
+	hosttest.Long(t)
 	n := kindstest.NewNtfy(t)
 	ch := open(t, kinds.Config{Kind: bridges.KindNtfy, Server: n.URL, Topic: testTopic})
 	inEvery(t, func(t testing.TB, e *bridges.Envelope, text string) {
@@ -148,6 +151,7 @@ func TestNtfyShowsOnlyText(t *testing.T) {
 }
 
 func TestGitHubShowsOnlyText(t *testing.T) {
+	hosttest.Long(t)
 	g := kindstest.NewGitHub(t, testToken)
 	ch := open(t, kinds.Config{Kind: bridges.KindGitHub, APIURL: g.APIURL(), Secret: testToken})
 	ours := regexp.MustCompile(`^[A-Za-z0-9 .,:*\n-]*$`)

@@ -2665,7 +2665,7 @@ export type BridgeCreateResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2703,7 +2703,7 @@ export type BridgeListResult = {
   bridges: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2739,7 +2739,7 @@ export type BridgeReadResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2786,7 +2786,7 @@ export type BridgeUpdateResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2824,7 +2824,7 @@ export type BridgePauseResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2862,7 +2862,7 @@ export type BridgeResumeResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2923,7 +2923,7 @@ export type BridgeRotateSecretResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2961,7 +2961,7 @@ export type BridgeDeleteResult = {
   bridge: {
     bridge_id: string;
     kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     configured: boolean;
     on_pause: Open<"wait" | "drop">;
@@ -2987,7 +2987,7 @@ export type BridgeDeleteResult = {
   secret?: string;
 };
 
-/** Creates a subscription, which sends the news of one thread, or of all, through a bridge to one target; or finds the one of this id. */
+/** Creates a subscription, which sends the news of one thread, of one turn, or of all, through a bridge to one target; or finds the one of this id. */
 export interface SubscriptionCreateParams {
   subscription_id?: string | null;
   bridge_id: string;
@@ -2999,6 +2999,7 @@ export interface SubscriptionCreateParams {
     number?: number | null;
   } | null;
   thread_id?: string | null;
+  turn_id?: string | null;
   on?: Array<Open<"final" | "questions" | "progress" | "inbox">> | null;
   methods?: string[] | null;
   from?: string | number | null;
@@ -3020,11 +3021,12 @@ export type SubscriptionCreateResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3060,9 +3062,17 @@ export type SubscriptionCreateResult = {
   latest_seq: number;
 };
 
-/** Changes what a subscription chooses from now on. */
+/** Changes what a subscription chooses from now on, or where it sends: at the same position, and what was not sent yet goes there. */
 export interface SubscriptionUpdateParams {
   subscription_id: string;
+  bridge_id?: string | null;
+  target?: {
+    topic?: string | null;
+    channel?: string | null;
+    thread_ts?: string | null;
+    repository?: string | null;
+    number?: number | null;
+  } | null;
   on?: Array<Open<"final" | "questions" | "progress" | "inbox">> | null;
   methods?: string[] | null;
   include_text?: boolean | null;
@@ -3083,11 +3093,12 @@ export type SubscriptionUpdateResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3128,6 +3139,7 @@ export interface SubscriptionListParams {
   bridge_id?: string | null;
   thread_id?: string | null;
   include_deleted?: boolean | null;
+  include_ended?: boolean | null;
   limit?: number | null;
   cursor?: string | null;
   order?: Open<"asc" | "desc"> | null;
@@ -3146,11 +3158,12 @@ export type SubscriptionListResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3185,7 +3198,7 @@ export type SubscriptionListResult = {
   latest_seq: number;
 };
 
-/** Returns one subscription with its cursor, a deleted one too. */
+/** Returns one subscription with its cursor, one that was deleted or has ended too. */
 export interface SubscriptionReadParams {
   subscription_id: string;
   _meta?: unknown;
@@ -3203,11 +3216,12 @@ export type SubscriptionReadResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3261,11 +3275,12 @@ export type SubscriptionDeleteResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3321,11 +3336,12 @@ export type SubscriptionPauseResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3381,11 +3397,12 @@ export type SubscriptionResumeResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3442,11 +3459,12 @@ export type SubscriptionResetResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -3503,11 +3521,12 @@ export type SubscriptionSkipResult = {
       number?: number;
     };
     thread_id?: string;
+    turn_id?: string;
     on?: Array<Open<"final" | "questions" | "progress" | "inbox">>;
     methods?: string[];
     include_text?: boolean;
     order: Open<"turn" | "strict">;
-    state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+    state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
     reason?: string;
     generation: number;
     from_seq: number;
@@ -4743,7 +4762,7 @@ export interface BridgeCreatedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4754,7 +4773,7 @@ export interface BridgeUpdatedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4765,7 +4784,7 @@ export interface BridgePausedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4776,7 +4795,7 @@ export interface BridgeResumedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4787,7 +4806,7 @@ export interface BridgeRotatedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4798,7 +4817,7 @@ export interface BridgeDisabledEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4809,7 +4828,7 @@ export interface BridgeDeletedEvent {
   timestamp: string;
   bridge_id: string;
   kind: Open<"webhook" | "ntfy" | "slack" | "github" | "command">;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
 }
@@ -4821,7 +4840,8 @@ export interface SubscriptionCreatedEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4829,14 +4849,15 @@ export interface SubscriptionCreatedEvent {
   generation?: number;
 }
 
-/** A subscription chooses other events. */
+/** A subscription chooses other events, or sends to another target, in the generation that begins. */
 export interface SubscriptionUpdatedEvent {
   seq: number;
   timestamp: string;
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4851,7 +4872,8 @@ export interface SubscriptionPausedEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4859,14 +4881,15 @@ export interface SubscriptionPausedEvent {
   generation?: number;
 }
 
-/** A subscription sends again. */
+/** A subscription sends again: a client wants it, or its turn, which had ended, is tried again. */
 export interface SubscriptionResumedEvent {
   seq: number;
   timestamp: string;
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4881,7 +4904,8 @@ export interface SubscriptionHeldEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4896,7 +4920,8 @@ export interface SubscriptionResetEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4911,7 +4936,8 @@ export interface SubscriptionSkippedEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4926,7 +4952,24 @@ export interface SubscriptionDisabledEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
+  reason?: string;
+  by: Open<"client" | "server">;
+  from_seq?: number;
+  to_seq?: number;
+  generation?: number;
+}
+
+/** The turn of a subscription is over, and everything about it was settled. A retry of the turn makes the subscription active again. */
+export interface SubscriptionEndedEvent {
+  seq: number;
+  timestamp: string;
+  subscription_id: string;
+  bridge_id: string;
+  subject_thread_id?: string;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -4941,7 +4984,8 @@ export interface SubscriptionDeletedEvent {
   subscription_id: string;
   bridge_id: string;
   subject_thread_id?: string;
-  state: Open<"active" | "paused" | "held" | "disabled" | "deleted">;
+  subject_turn_id?: string;
+  state: Open<"active" | "paused" | "held" | "disabled" | "ended" | "deleted">;
   reason?: string;
   by: Open<"client" | "server">;
   from_seq?: number;
@@ -5303,6 +5347,7 @@ export interface Notifications {
   "subscription/reset": SubscriptionResetEvent;
   "subscription/skipped": SubscriptionSkippedEvent;
   "subscription/disabled": SubscriptionDisabledEvent;
+  "subscription/ended": SubscriptionEndedEvent;
   "subscription/deleted": SubscriptionDeletedEvent;
   "delivery/mismatch": DeliveryMismatchEvent;
   "delivery/dead": DeliveryDeadEvent;
@@ -5377,6 +5422,7 @@ export type EventMethod =
   | "subscription/reset"
   | "subscription/skipped"
   | "subscription/disabled"
+  | "subscription/ended"
   | "subscription/deleted"
   | "delivery/mismatch"
   | "delivery/dead"

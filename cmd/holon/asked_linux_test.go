@@ -47,6 +47,30 @@ func TestNothingIsAllowedBeforeAllOfItWasShown(t *testing.T) {
 	}
 }
 
+// What is asked for is in the list too, whatever the agent calls it.
+func TestTheListOfQuestionsSaysWhatTheyAreAbout(t *testing.T) {
+	agents := agentsOf(t, "asks=exec:cat")
+	asks := agents["asks"]
+	asks.Command = []string{"sh", "-c", `cat <<'EOF'
+{"event":"item","id":"i","content":{"type":"command_execution","command":"rm -r everything"}}
+{"event":"ask","id":"a","title":"Show the date","subject":{"item_id":"i","type":"command"}}
+EOF
+read prompt; read answer`}
+	asks.Exec.Input, asks.Exec.Output = "json", "events"
+	agents["asks"] = asks
+	s := &server{t: t, data: t.TempDir(), agents: agents}
+	s.start()
+	s.want("run", "-d", "--agent=asks", "go")
+	list := ""
+	eventually(t, "it asks", func() bool { list = s.want("respond"); return strings.Contains(list, "ITEM") })
+	if !strings.Contains(list, "rm -r everything") || strings.Contains(list, "Show the date") {
+		t.Errorf("the list:\n%s", list)
+	}
+	if r := s.holon("respond", "-o", "json"); !strings.Contains(r.out, "Show the date") {
+		t.Errorf("programs read the item itself: %+v", r)
+	}
+}
+
 func TestRespondShowsAllOfAQuestion(t *testing.T) {
 	s := startServerThatAsks(t)
 	run := make(chan result, 1)

@@ -183,6 +183,34 @@ func TestATokenOfAThreadSendsToTheTargetsOfABridge(t *testing.T) {
 	contains(t, r.out, `"created"`) // the owner's
 }
 
+var turnID = regexp.MustCompile(`turn_[0-9a-f-]{36}`)
+
+// TestATokenOfAThreadSubscribesToItsTurns and to no other's; where it sends it cannot change.
+func TestATokenOfAThreadSubscribesToItsTurns(t *testing.T) {
+	s := startServer(t)
+	turn := func(thread string) string {
+		s.want("run", "--thread="+thread, "/say hello")
+		return turnID.FindString(s.did("turn/list", fmt.Sprintf(`{"thread_id":%q}`, thread)))
+	}
+	mine, other := turn("mine"), turn("other")
+	s.did("bridge/create", `{"bridge_id":"hook","kind":"webhook","url":"https://localhost/x"}`)
+	token := s.newToken("ci", "--role", "operate", "--thread", "mine")
+	for params, want := range map[string]string{
+		fmt.Sprintf(`{"bridge_id":"hook","thread_id":"mine","turn_id":%q}`, mine):  `"created":true`,
+		fmt.Sprintf(`{"bridge_id":"hook","turn_id":%q}`, mine):                     `"reason":"threads"`,
+		fmt.Sprintf(`{"bridge_id":"hook","turn_id":%q}`, other):                    `"reason":"threads"`,
+		fmt.Sprintf(`{"bridge_id":"hook","thread_id":"mine","turn_id":%q}`, other): `"field":"turn_id","reason":"threads"`,
+	} {
+		_, text := s.as(token, "subscription/create", params)
+		contains(t, text, want)
+	}
+	_, text := s.as(token, "subscription/update", `{"subscription_id":"s","bridge_id":"hook"}`)
+	contains(t, text, `"reason":"threads"`)
+	read := s.newToken("reader", "--role", "work")
+	_, text = s.as(read, "subscription/update", `{"subscription_id":"s","bridge_id":"hook"}`)
+	contains(t, text, `"kind":"forbidden"`)
+}
+
 // A test that fails says what to do, in the words of each target.
 func TestWhatToDoAboutATestThatFails(t *testing.T) {
 	slack, github, receiver := kindstest.NewSlack(t, "xoxb-12345678"), kindstest.NewGitHub(t, "ghp_12345678"), kindstest.NewReceiver(t, sendSecret)

@@ -77,23 +77,37 @@ func oneAfterTheOther(n int) (numbers []string) {
 // blocksOf are the commands of a section of a document, block by block.
 func blocksOf(t *testing.T, file, title string) (blocks []string) {
 	t.Helper()
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "\n## "+title+"\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	for {
-		_, rest, found := strings.Cut(section, "```sh\n")
-		if !found {
-			break
+	for _, f := range fencesOf(t, file) {
+		if f.section == title && f.language == "sh" {
+			blocks = append(blocks, f.text)
 		}
-		var block string
-		block, section, _ = strings.Cut(rest, "```")
-		blocks = append(blocks, block)
 	}
 	if len(blocks) == 0 {
 		t.Fatalf("%s has no section %q with commands", file, title)
 	}
 	return blocks
+}
+
+// fenced is a block of a document: its section, its language ("" = what a command prints), and
+// its lines.
+type fenced struct{ section, language, text string }
+
+var fencesAndSections = regexp.MustCompile("(?ms)^## ([^\n]*)$|^```([a-z]*)\n(.*?)^```$")
+
+// fencesOf are the blocks of a document. Those in lists are not among them.
+func fencesOf(t *testing.T, file string) (list []fenced) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var section string
+	for _, m := range fencesAndSections.FindAllStringSubmatch(string(page), -1) {
+		if m[1] != "" {
+			section = m[1]
+		} else {
+			list = append(list, fenced{section, m[2], m[3]})
+		}
+	}
+	return list
 }

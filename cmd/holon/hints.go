@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -100,6 +101,9 @@ func (g *globals) hint(err error) string {
 	case "turn_not_found":
 		return "holon turns lists the turns." + wholeIDs(g.output)
 	case "item_not_found":
+		if strings.Contains(refused.Message, inbox.ErrItemNotFound.Error()) { // the kind is also that of the items of turns
+			return "holon inbox items THREAD lists the items of an inbox."
+		}
 		return "holon respond lists the open questions, holon items all items." + wholeIDs(g.output)
 	case "turn_not_active":
 		return "It has ended. holon turns lists the turns; another one starts with: holon run --thread THREAD \"…\""

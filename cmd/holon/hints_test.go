@@ -85,6 +85,20 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
+// The kind of an unknown item is that of turns and of inboxes: the hint is of what was meant.
+func TestAnUnknownItemIsLookedForWhereItBelongs(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=a", "hello")
+	for _, c := range []struct{ method, params, hint, not string }{
+		{"inbox/ack", `{"thread_id":"a","raw_ids":["raw_999"]}`, "holon inbox items THREAD", "holon respond"},
+		{"item/read", `{"item_id":"item_9"}`, "holon respond lists the open questions", "holon inbox"},
+	} {
+		if r := s.holon("call", c.method, c.params); r.code != exitFailed || !strings.Contains(r.err, c.hint) || strings.Contains(r.err, c.not) {
+			t.Errorf("%s: %+v", c.method, r)
+		}
+	}
+}
+
 // A server that is gone is started again on its own data directory: on another one it
 // would have other threads.
 func TestAServerThatIsGoneIsStartedOnItsOwnData(t *testing.T) {

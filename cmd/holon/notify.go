@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,16 +25,17 @@ const phoneBridge = "ntfy"
 func newNotifyCommand(g *globals) *cobra.Command {
 	var o notifyOptions
 	cmd := &cobra.Command{
-		Use:   "notify THREAD | --all",
+		Use:   "notify THREAD | TURN | --all",
 		Short: "Send news to people: phone, Slack, GitHub, webhooks",
-		Long: `Sends the news of one thread, or of all, through a bridge. The first line makes
-the bridge of a phone if there is none named ntfy, and says how to subscribe to
-it:
+		Long: `Sends the news of one thread, of one turn, or of all, through a bridge. The first
+line makes the bridge of a phone if there is none named ntfy, and says how to
+subscribe to it:
 
   holon notify --all --bridge ntfy --on final,questions
   holon notify main --bridge slack --target '#builds' --text
   holon notify main --bridge github --target octo/hello#12
   holon notify --all --bridge hook --method thread/closed
+  holon notify turn_… --bridge ntfy
 
 --on chooses: final (how turns end), questions (what waits for a person, and its
 answer), progress (starts of turns, and steps), inbox (entries of inboxes, and that
@@ -44,10 +46,12 @@ topic of ntfy than that of the bridge. Webhooks have none.
 
 Repeating a line makes no second subscription. With other --on, --method, --text
 or --order it changes the first one. THREAD starts with its active or newest
-turn, --all starts now; --from says otherwise.
+turn, TURN with its beginning, --all starts now; --from says otherwise. That of a
+TURN, which begins with turn_, ends with it; a retry makes it go on.
 
   holon notify list                  what is sent where
   holon notify show ntfy-all         how far it has come, and what to do
+  holon notify move ntfy-all --bridge slack --target '#builds'
   holon notify rm ntfy-all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && notifyWords[args[0]] != "" {
@@ -55,18 +59,22 @@ turn, --all starts now; --from says otherwise.
 			}
 			switch {
 			case len(args) > 1:
-				return usagef("give one THREAD, or --all")
+				return usagef("give one THREAD or TURN, or --all")
 			case o.all && len(args) == 1:
-				return usagef("give either THREAD or --all")
+				return usagef("give either THREAD or TURN, or --all")
 			case !o.all && len(args) == 0:
-				return usagef("the news of which THREAD? Give one, or --all")
+				return usagef("the news of which THREAD or TURN? Give one, or --all")
 			case o.bridge == "":
 				return usagef("through which bridge? Give --bridge NAME; holon bridge list lists them. For a phone: --bridge ntfy")
 			}
 			return nil
 		},
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) == 0:
+			case strings.HasPrefix(args[0], "turn_"):
+				o.turn = args[0]
+			default:
 				o.thread = args[0]
 			}
 			c, err := g.caller(cmd)
@@ -93,6 +101,7 @@ turn, --all starts now; --from says otherwise.
 		newNotifyRmCommand(g),
 		newNotifyPauseCommand(g),
 		newNotifyResumeCommand(g),
+		newNotifyMoveCommand(g),
 		newNotifyResetCommand(g),
 		newNotifySkipCommand(g),
 	)
@@ -103,14 +112,15 @@ turn, --all starts now; --from says otherwise.
 // named by its id.
 var notifyWords = map[string]string{
 	"subscribe": "holon notify THREAD --bridge NAME", "create": "holon notify THREAD --bridge NAME", "add": "holon notify THREAD --bridge NAME",
+	"update": "holon notify move SUBSCRIPTION, or a line of before with other flags",
 	"delete": "holon notify rm SUBSCRIPTION", "remove": "holon notify rm SUBSCRIPTION", "unsubscribe": "holon notify rm SUBSCRIPTION",
 }
 
 // notifyOptions are the flags of notify.
 type notifyOptions struct {
-	all, text                               bool
-	thread, bridge, target, from, order, id string
-	on, methods                             []string
+	all, text                                     bool
+	thread, turn, bridge, target, from, order, id string
+	on, methods                                   []string
 }
 
 // subscribed is what programs get of notify.
@@ -136,6 +146,9 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
+	if o.turn, err = c.finder().telling().turn(o.turn); err != nil {
+		return err
+	}
 	bridge, made, err := bridgeFor(c, o.bridge)
 	if err != nil {
 		return err
@@ -160,6 +173,9 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	if o.thread != "" {
 		params["thread_id"] = o.thread
 	}
+	if o.turn != "" {
+		params["turn_id"] = o.turn
+	}
 	if target != (bridges.Target{}) {
 		params["target"] = target
 	}
@@ -170,7 +186,7 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	switch {
 	case reasonOf(err) == "moved":
 		name := timeline.OneLine(id)
-		return &hintedError{err, fmt.Sprintf("holon notify show %s shows it. A subscription cannot change its bridge, target or thread: give this one another --id.", name)}
+		return &hintedError{err, fmt.Sprintf("holon notify show %s shows it. To send it elsewhere: holon notify move %s --bridge NAME. Of another thread or turn: give this one another --id.", name, name)}
 	case client.IsKind(err, client.KindCursorAhead):
 		return &hintedError{err, "The log does not have this seq yet. To start from now: --from now"}
 	case err != nil:
@@ -284,7 +300,7 @@ func (o *notifyOptions) findID(c *caller, target bridges.Target) (string, error)
 	if o.id != "" {
 		return o.id, nil
 	}
-	first := subscriptionName(o.bridge, o.thread, target.Text())
+	first := subscriptionName(o.bridge, cmp.Or(o.turn, o.thread), target.Text())
 	for n := 1; ; n++ {
 		id := first
 		if n > 1 {
@@ -296,7 +312,9 @@ func (o *notifyOptions) findID(c *caller, target bridges.Target) (string, error)
 			return id, nil
 		case err != nil:
 			return "", err
-		case r.Subscription.State != bridges.Deleted && r.Subscription.Same(o.bridge, target, o.thread):
+		}
+		s := r.Subscription.Subscription
+		if s.State != bridges.Deleted && s.SendsTo(o.bridge, target) && s.TurnID == o.turn && (o.turn != "" || s.ThreadID == o.thread) {
 			return id, nil
 		}
 	}
@@ -367,7 +385,10 @@ func sends(s bridges.Subscription) string {
 }
 
 func newsOf(s bridges.Subscription) string {
-	if s.ThreadID == "" {
+	switch {
+	case s.TurnID != "":
+		return s.TurnID
+	case s.ThreadID == "":
 		return "all threads"
 	}
 	return s.ThreadID

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
@@ -15,7 +16,7 @@ func newNotifyRmCommand(g *globals) *cobra.Command {
 		Use:   "rm SUBSCRIPTION",
 		Short: "Delete a subscription",
 		Long: `Deletes a subscription and its target. Its position is kept: holon notify --id
-with the same name, bridge, thread and target continues there.`,
+with the same name and thread continues there, also through another bridge.`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			return changeSubscription(g, cmd, "subscription/delete", args[0], map[string]any{}, func(bridges.SubscriptionView) string { return "deleted" })
@@ -50,6 +51,76 @@ func newNotifyResumeCommand(g *globals) *cobra.Command {
 			return changeSubscription(g, cmd, "subscription/resume", args[0], map[string]any{}, stateAfter)
 		}),
 	}
+}
+
+func newNotifyMoveCommand(g *globals) *cobra.Command {
+	var bridge, to string
+	cmd := &cobra.Command{
+		Use:   "move SUBSCRIPTION --bridge NAME",
+		Short: "Send to another target from now on, and what was not sent yet",
+		Long: `Makes a subscription send through another bridge, or to another target. It goes on
+where it is: what was not sent yet is sent there, under the same ids. What was
+sent before stays where it is, and is changed no more.
+
+  holon notify move ntfy-all --bridge slack --target '#builds'
+  holon notify move slack-main --target '#ops'`,
+		Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if bridge == "" && to == "" {
+				return usagef("where to? Give --bridge NAME, --target TARGET, or both; holon bridge list lists the bridges")
+			}
+			return moveSubscription(g, cmd, args[0], bridge, to)
+		}),
+	}
+	cmd.Flags().StringVar(&bridge, "bridge", "", "the bridge that sends the news from now on (default: the same)")
+	bindTarget(cmd, &to)
+	return cmd
+}
+
+// moveSubscription makes a subscription send elsewhere. With another bridge and no target it
+// sends to that of the bridge.
+func moveSubscription(g *globals, cmd *cobra.Command, id, bridge, to string) error {
+	c, err := g.caller(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	params := map[string]any{"subscription_id": id}
+	name := bridge
+	if name == "" {
+		_, r, err := ask[api.SubscriptionReadResult](c, "subscription/read", params)
+		if err != nil {
+			return ofSubscription(err)
+		}
+		name = r.Subscription.BridgeID
+	}
+	b, err := readBridge(c, name)
+	if err != nil {
+		return err
+	}
+	target, err := parseTarget(b, to)
+	if err != nil {
+		return err
+	}
+	params["bridge_id"], params["target"] = name, target
+	raw, r, err := change[bridges.SubscriptionResult](c, "subscription/update", "", params)
+	if err != nil {
+		return ofTarget(ofSubscription(err), b)
+	}
+	if c.format != "text" {
+		return c.printData(raw, "")
+	}
+	text := fmt.Sprintf("%s: sends through %s", id, through(r.Subscription.Subscription))
+	if n := r.Subscription.Pending; n > 0 {
+		text += ", first " + counted(n, "message that was", "messages that were") + " not sent yet"
+	}
+	if err := c.printText(timeline.OneLine(text)+"\n", nil); err != nil {
+		return err
+	}
+	if r.Subscription.State != bridges.Active {
+		c.note("It is %s.\n%s", timeline.OneLine(subscriptionState(r.Subscription.Subscription)), subscriptionAdvice(r.Subscription.Subscription))
+	}
+	return nil
 }
 
 func newNotifyResetCommand(g *globals) *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -21,10 +22,7 @@ var notifyListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		var s bridges.SubscriptionView
 		err := jsonv2.Unmarshal(raw, &s)
-		of := s.ThreadID
-		if of == "" {
-			of = "all"
-		}
+		of := cmp.Or(s.TurnID, s.ThreadID, "all")
 		state := string(s.State)
 		if s.Blocked != nil && s.State == bridges.Active {
 			state = "blocked"
@@ -38,7 +36,7 @@ var notifyListing = listing{
 
 func newNotifyListCommand(g *globals) *cobra.Command {
 	var bridge, thread string
-	var deleted bool
+	var deleted, ended bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list [THREAD]",
@@ -59,6 +57,9 @@ says what to do.`,
 			if deleted {
 				filter["include_deleted"] = true
 			}
+			if ended {
+				filter["include_ended"] = true
+			}
 			return notifyListing.print(g, cmd, filter, limit)
 		}),
 	}
@@ -66,6 +67,7 @@ says what to do.`,
 	flags.StringVar(&bridge, "bridge", "", "only through this bridge")
 	flags.StringVar(&thread, "thread", "", "only of this thread")
 	flags.BoolVar(&deleted, "deleted", false, "deleted ones too, whose position is kept")
+	flags.BoolVar(&ended, "ended", false, "those of one turn, too, that has ended")
 	bindLimit(cmd, &limit)
 	return cmd
 }
@@ -143,7 +145,11 @@ func showSubscription(c *caller, s bridges.SubscriptionView, latest int64) error
 	}
 	switch {
 	case s.State == bridges.Deleted:
-		c.note("The same bridge, thread and target with --id %s continue there.", name)
+		of := "thread"
+		if s.TurnID != "" {
+			of = "turn"
+		}
+		c.note("The same %s with --id %s goes on there.", of, name)
 	case s.State != bridges.Active:
 		c.note("%s", subscriptionAdvice(s.Subscription))
 	case bridge.BridgeID != "" && bridge.State != bridges.Active:
@@ -182,6 +188,8 @@ func subscriptionState(s bridges.Subscription) string {
 		return "held: too many or too old messages wait"
 	case s.State == bridges.Disabled && s.Reason == bridges.ReasonGone:
 		return "disabled: the target says that it is gone (status 410)"
+	case s.State == bridges.Ended:
+		return "ended: its turn is over"
 	case s.Reason != "":
 		return string(s.State) + ": " + s.Reason
 	}
@@ -198,6 +206,8 @@ func subscriptionAdvice(s bridges.Subscription) string {
 		return fmt.Sprintf("If the target is there again: holon notify resume %s\nOtherwise: holon notify rm %s", name, name)
 	case bridges.Paused:
 		return "It sends again after: holon notify resume " + name
+	case bridges.Ended:
+		return "A retry of the turn makes it go on: holon retry " + timeline.OneLine(s.TurnID)
 	}
 	return ""
 }

@@ -77,7 +77,7 @@ func TestTheFirstUseMakesABridgeAndShowsItsTopicOnce(t *testing.T) {
 	}
 	s.want("notify", "rm", "ntfy-all-2")
 	s.want("bridge", "rm", "ntfy")
-	if r := s.holon("notify", "--all", "--bridge", "ntfy", "--id", "ntfy-all", "--target", "other", "-o=json"); r.code != exitFailed || !topicForm.MatchString(r.err) {
+	if r := s.holon("notify", "--all", "--bridge", "ntfy", "--from", "99999", "-o=json"); r.code != exitFailed || !topicForm.MatchString(r.err) {
 		t.Errorf("a failure after the bridge was made loses its topic: %+v", r)
 	}
 }
@@ -108,9 +108,66 @@ func TestASubscriptionIsMadeOnceAndChanged(t *testing.T) {
 	s.want("notify", "rm", "hook-main")
 	contains(t, s.want(line...), "hook-main-2: sends final of main through hook\n") // the other one would continue
 	contains(t, s.want(append(line, "--id=hook-main")...), "hook-main: sends final")
-	if r := s.holon("notify", "--all", "--bridge=hook", "--id=hook-main"); r.code != exitFailed || !strings.Contains(r.err, "cannot change its bridge") {
+	if r := s.holon("notify", "--all", "--bridge=hook", "--id=hook-main"); r.code != exitFailed || !strings.Contains(r.err, "holon notify move hook-main") {
 		t.Errorf("a moved one: %+v", r)
 	}
+}
+
+// TestASubscriptionIsMoved with what was not sent; nothing of before is sent twice.
+func TestASubscriptionIsMoved(t *testing.T) {
+	s, ntfy, receiver := startNotifying(t)
+	s.want("notify", "--all", "--bridge=hook")
+	s.want("run", "--thread=a", "/say one")
+	eventually(t, "the first end arrives", func() bool { return len(receiver.IDs()) == 1 })
+	receiver.Fail(kindstest.Breaks)
+	s.want("run", "--thread=a", "/say two")
+	eventually(t, "an attempt has failed", func() bool {
+		return strings.Contains(s.want("notify", "show", "hook-all"), "waits      1 message, next attempt ")
+	})
+	contains(t, s.want("notify", "move", "hook-all", "--bridge=ntfy"), "hook-all: sends through ntfy, first 1 message that was not sent yet\n")
+	eventually(t, "what was not sent arrives at the other target", func() bool { return len(ntfy.Published()) == 1 })
+	contains(t, s.want("notify", "move", "hook-all", "--target=another-topic"), "hook-all: sends through ntfy to another-topic\n")
+	s.want("run", "--thread=a", "/say three")
+	eventually(t, "the next one arrives there", func() bool { return len(ntfy.Published()) == 2 })
+	if seen := ntfy.Notifications()[1]; seen.Topic != "another-topic" {
+		t.Errorf("it was sent to %+v", seen)
+	}
+	contains(t, s.want("notify", "list"), "hook-all", "ntfy to another-topic")
+	if n := len(receiver.IDs()); n != 1 {
+		t.Errorf("the old target has %d", n)
+	}
+	if r := s.holon("notify", "move", "nothing", "--bridge=ntfy"); r.code != exitFailed || !strings.Contains(r.err, "holon notify list") {
+		t.Errorf("no such subscription: %+v", r)
+	}
+	if r := s.holon("notify", "move", "hook-all", "--bridge=nothing"); r.code != exitFailed || !strings.Contains(r.err, "bridge_not_found") {
+		t.Errorf("no such bridge: %+v", r)
+	}
+}
+
+// TestTheNewsOfOneTurn ends with it.
+func TestTheNewsOfOneTurn(t *testing.T) {
+	s, ntfy, _ := startNotifying(t)
+	s.want("run", "--thread=a", "/say hello")
+	turn := oneObject(t, s.want("call", "turn/start", `{"thread_id":"a","input":`+promptJSON("/sleep 60000")+`}`))["turn_id"].(string)
+	out := s.want("notify", turn, "--bridge=ntfy")
+	contains(t, out, ": sends final of "+turn+" through ntfy\n")
+	id, _, _ := strings.Cut(out, ":")
+	contains(t, s.want("notify", turn, "--bridge=ntfy"), id+": sends", "(it existed)")
+	contains(t, s.want("notify", "list"), id, turn[len(turn)-8:])
+	s.want("interrupt", turn)
+	eventually(t, "its end arrives", func() bool { return len(ntfy.Published()) == 1 })
+	eventually(t, "the subscription has ended", func() bool {
+		return strings.Contains(s.want("notify", "show", id), "state      ended: its turn is over\n")
+	})
+	contains(t, s.holon("notify", "show", id).err, "holon retry "+turn)
+	if out := s.want("notify", "list"); strings.Contains(out, id) {
+		t.Errorf("it is listed:\n%s", out)
+	}
+	contains(t, s.want("notify", "list", "--ended"), id, "ended")
+	if r := s.holon("notify", "turn_none", "--bridge=ntfy"); r.code != exitFailed || !strings.Contains(r.err, "turn_not_found") {
+		t.Errorf("no such turn: %+v", r)
+	}
+	s.want("notify", "rm", id)
 }
 
 func TestNamesOfSubscriptionsFitAndDiffer(t *testing.T) {
@@ -262,9 +319,11 @@ func TestWrongLinesAboutDelivery(t *testing.T) {
 		args []string
 		err  string
 	}{
-		{[]string{"notify"}, "THREAD? Give one, or --all"},
+		{[]string{"notify"}, "THREAD or TURN? Give one, or --all"},
 		{[]string{"notify", "a", "b"}, "give one THREAD"},
-		{[]string{"notify", "a", "--all"}, "either THREAD or --all"},
+		{[]string{"notify", "a", "--all"}, "either THREAD or TURN, or --all"},
+		{[]string{"notify", "move", "s"}, "Give --bridge NAME, --target TARGET, or both"},
+		{[]string{"notify", "update", "s"}, "holon notify move SUBSCRIPTION"},
 		{[]string{"notify", "--all"}, "--bridge NAME"},
 		{[]string{"notify", "--all", "--bridge=b", "--on=ends"}, `"ends" is not one of`},
 		{[]string{"notify", "--all", "--bridge=b", "--from=x"}, "--from x: give now"},

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"reflect"
@@ -128,7 +131,7 @@ func TestTheReadmeBeginsWithTheSource(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("it begins with %q, want %q", got, want)
 	}
-	for file, texts := range map[string][]string{"Makefile": {"\nserve: ", "\ntest: "}, ".ci/run": {"\nstep test make test\n"}} {
+	for file, texts := range map[string][]string{"Makefile": {"\nserve: ", "\ntest: "}, ".ci/run": {"\nstep test make test ", "\nstep check make check\n"}} {
 		for _, text := range texts {
 			if !strings.Contains(read(file), text) {
 				t.Errorf("%s lacks %q", file, text)
@@ -225,6 +228,52 @@ func TestTheEnvelopeIsDocumented(t *testing.T) {
 	for _, typ := range append(slices.Clone(bridges.EventTypes), bridges.TypeTest) {
 		if !strings.Contains(section, "\n| `"+string(typ)+"` | ") {
 			t.Errorf("docs/delivery.md has no row for %s", typ)
+		}
+	}
+}
+
+// The changelog says in one place how inboxes stay as they were: for all by the configuration, and
+// for one thread by a command.
+func TestInboxesStayAsTheyWereAsTheChangelogSays(t *testing.T) {
+	const file = "../../CHANGELOG.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var configuration string
+	for _, f := range fencesOf(t, file) {
+		if f.language == "toml" && strings.Contains(f.text, "wake_when") {
+			configuration = f.text
+		}
+	}
+	command := regexp.MustCompile("`holon inbox policy THREAD (--wake-when [^`]*)`\\. Over the wire: (.*)").FindStringSubmatch(string(page))
+	if configuration == "" || command == nil {
+		t.Fatal("there is no such configuration, or no such command")
+	}
+	const before = `{"wake_when":"each","wake_window_ms":0,"fallback":false}`
+	set := func(s *server, from string) {
+		t.Helper()
+		all, _ := oneObject(t, s.want("inbox", "policy", "me", "-o=json"))["policy_set"].(map[string]any)
+		got, err := json.Marshal(all[from])
+		var was, is any
+		if err == nil {
+			err = errors.Join(json.Unmarshal([]byte(before), &was), json.Unmarshal(got, &is))
+		}
+		if err != nil || !reflect.DeepEqual(is, was) {
+			t.Errorf("%s has set %s, want %s: %v", from, got, before, err)
+		}
+	}
+	mailbox := []string{"call", "thread/start", `{"thread_id":"me","agent":"mailbox"}`}
+	s := serveConfig(t, build(t, t.TempDir(), "./cmd/holon"), configuration)
+	s.want(mailbox...)
+	set(s.server, "server")
+	one := startServer(t)
+	one.want(mailbox...)
+	one.want(append([]string{"inbox", "policy", "me"}, strings.Fields(command[1])...)...)
+	set(one, "thread")
+	for name, value := range oneObject(t, before) {
+		if member := fmt.Sprintf("`%s: %v`", name, value); !strings.Contains(command[2], member) {
+			t.Errorf("the changelog lacks %s over the wire", member)
 		}
 	}
 }

@@ -59,7 +59,7 @@ thread can be named in place of ITEM, by its id or a title that a client gave, o
 				if chosen > 0 {
 					return usagef("which ITEM? `holon respond` lists what waits")
 				}
-				return waitingListing.print(g, cmd, map[string]any{"status": "pending"}, 0)
+				return listOpen(g, cmd)
 			}
 			if atTerminal := g.isTerminal(g.in) && g.isTerminal(g.out); chosen == 0 && (atTerminal || g.output == "" || g.output == "text") {
 				return showQuestion(g, cmd, args[0], atTerminal)
@@ -246,6 +246,29 @@ func optionNames(content timeline.Content) string {
 		names = append(names, name)
 	}
 	return timeline.OneLine(strings.Join(names, ", "))
+}
+
+// listOpen lists the open questions in the words of whoever answers them: an agent's own title may
+// say less than what it asks for, or something else.
+func listOpen(g *globals, cmd *cobra.Command) error {
+	c, err := g.caller(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	l := waitingListing
+	l.row = func(raw json.RawMessage) ([]string, error) {
+		cells, err := waitingListing.row(raw)
+		if err != nil {
+			return nil, err
+		}
+		if asked, _, err := readQuestion(c.ctx, c.client, cells[1], cells[0]); err == nil { // else it was withdrawn, or the next command says why
+			cells[3] = asked.phrase
+		}
+		return cells, nil
+	}
+	_, err = l.list(c, map[string]any{"status": "pending"}, 0)
+	return err
 }
 
 // waitingListing lists open questions with their possible answers.

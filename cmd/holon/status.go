@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ the console.
 				if err := initialize(c.ctx, c.client, &api.InitializeResult{}); err != nil {
 					return err
 				}
-				return c.printText(endpoint.URL+"\n", nil)
+				return c.printText(cmp.Or(endpoint.HTTP, endpoint.URL)+"\n", nil)
 			}
 			raw, status, err := ask[serverStatus](c, "holon/status", nil)
 			if err != nil {

@@ -25,3 +25,19 @@ func TestStatusSaysThatTheServerCannotStore(t *testing.T) {
 	ready = http.StatusServiceUnavailable
 	contains(t, p.must("", "status", "--url", server.URL).out, "state    running, but it cannot store anything: holon doctor")
 }
+
+// The address is for programs such as curl, which cannot reach unix:PATH.
+func TestTheAddressIsOneForOtherPrograms(t *testing.T) {
+	s := &server{t: t, data: t.TempDir()}
+	s.listen = []string{"unix:" + s.socket()}
+	s.start()
+	if got, want := s.want("status", "--address"), s.address()+"\n"; got != want || !strings.HasPrefix(want, "http://") {
+		t.Errorf("%q, want %q", got, want)
+	}
+	alone := &server{t: t, data: t.TempDir()}
+	alone.only = []string{"unix:" + alone.socket()}
+	alone.start()
+	if got, want := alone.want("status", "--address"), alone.only[0]+"\n"; got != want {
+		t.Errorf("with a socket alone %q, want %q", got, want)
+	}
+}

@@ -127,7 +127,7 @@ func (d *desk) tops(want string, terms ...*terminaltest.Terminal) {
 }
 
 var (
-	row   = regexp.MustCompile(`(?m)^[?>!■✓] .*?  +\d+ (s|min)\b`)
+	row   = regexp.MustCompile(`(?m)^[?>!■✓·] .*?  +\d+ (s|min)\b`)
 	paint = regexp.MustCompile(`\x1b\[(\d+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]`)
 )
 

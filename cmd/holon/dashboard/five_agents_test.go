@@ -52,7 +52,7 @@ func (d *desk) fiveWork() {
 	d.idle(children, d.fifth.name, "src/site")
 	d.sit()
 	d.tops("nothing needs you · 4 working", d.all()...)
-	d.open(d.large, "✓", children)
+	d.open(d.large, "·", children)
 	d.large.AwaitText("Nothing has happened", "starts a turn")
 	d.write(d.large)
 	d.large.Paste(d.fifth.spawns)

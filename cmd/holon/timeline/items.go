@@ -221,7 +221,11 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 			r.block(event.ThreadID, labelOther, "the text was too long and is kept with its middle cut out")
 		}
 		if p.Status != "completed" {
-			r.block(event.ThreadID, labelOther, OneLine(p.Status))
+			what := "message"
+			if c.Type == "reasoning" {
+				what = c.Type
+			}
+			r.block(event.ThreadID, labelOther, what+" "+OneLine(p.Status))
 		}
 	case "tool_call", "command_execution":
 		if text := c.Ending(p.Status); text != "" {

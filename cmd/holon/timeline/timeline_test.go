@@ -321,3 +321,23 @@ func TestAChangeSaysWhatBecameOfIt(t *testing.T) {
 		}
 	}
 }
+
+// Of a text that was cut off, the line says what was: a status alone could be of anything.
+func TestWhatWasCutOffIsNamed(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"type":"agent_message","content":[{"type":"output_text","text":"half"}]}`: "agent: half\nevent: message failed\n",
+		`{"type":"reasoning","text":"half"}`:                                        "reasoning: half\nevent: reasoning failed\n",
+	} {
+		var out strings.Builder
+		r := New(&out, Options{})
+		for _, status := range []string{"in_progress", "failed"} {
+			method := map[string]string{"in_progress": "item/created", "failed": "item/updated"}[status]
+			if err := r.Event(parse(t, method, `"thread_id":"thread_a","turn_id":"turn_1","item_id":"item_1","status":%q,"content":%s`, status, content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("%s is\n%s\nwant\n%s", content, out.String(), want)
+		}
+	}
+}

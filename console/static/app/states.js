@@ -3,7 +3,7 @@
 import { clean, clock, cut, oneLine, plural, span, stopsEarly } from './text.js'
 
 const signs = { waiting: '?', working: '▸', active: '▸', in_progress: '▸', failed: '✗', idle: '✓', completed: '✓', interrupted: '■', early: '■', queued: '…', pending: '?', declined: '✗', blocked: '⊘', rejected: '⊘', untold: '…' }
-const words = { early: 'stopped early', idle: 'done', in_progress: 'running', active: 'working', untold: 'idle' }
+const words = { early: 'stopped early', idle: 'completed', in_progress: 'running', active: 'working', untold: 'idle' }
 
 export const signOf = state => signs[state] || '·'
 export const wordOf = state => words[state] || state

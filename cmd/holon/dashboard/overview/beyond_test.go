@@ -63,7 +63,7 @@ func TestWhatIsNotHeldIsCounted(t *testing.T) {
 	m.away = nil
 	shows(m, noon, "Idle (1), failed (1)")
 	press(m, noon, "/", "m", "e")
-	shows(m, noon, "✓ me")
+	shows(m, noon, "· me") // a mailbox has no turns
 }
 
 func TestTheFilterAsksTheServerForWhatIsNotHeld(t *testing.T) {
@@ -81,7 +81,7 @@ func TestTheFilterAsksTheServerForWhatIsNotHeld(t *testing.T) {
 	if got := m.Update(noon.Add(2*filterAfter), screen.Tick{}); got != nil {
 		t.Errorf("it is asked again: %v", got)
 	}
-	m.Update(noon, screen.Done{Action: ask, Result: json.RawMessage(`{"threads":[{"thread_id":"thread_old","latest_seq":3,"summary":{"title":"old work","status":"idle"}}],"next_cursor":"x"}`)})
+	m.Update(noon, screen.Done{Action: ask, Result: json.RawMessage(`{"threads":[{"thread_id":"thread_old","latest_seq":3,"summary":{"title":"old work","status":"idle","turn_id":"turn_old"}}],"next_cursor":"x"}`)})
 	if got := text(m, noon, 80, 24); !strings.Contains(got, "✓ old work") || !strings.Contains(got, "More match than are shown") {
 		t.Errorf("what was found is missing:\n%s", got)
 	}

@@ -340,8 +340,11 @@ func (t *Thread) signStyle(styles screen.Styles) screen.Style {
 	case statusClosed:
 		return styles.Dim
 	}
-	if t.sign() == "■" {
+	switch t.sign() {
+	case "■":
 		return styles.Waiting // as on its own page: it has not come to its own end
+	case "·":
+		return styles.Dim // no turn has come to an end
 	}
 	return styles.Done
 }

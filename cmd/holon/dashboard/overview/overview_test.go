@@ -545,7 +545,7 @@ func TestWhileYouWereAway(t *testing.T) {
 func TestOnlyVisibleRowsAreDrawn(t *testing.T) {
 	var threads []Thread
 	for i := range 1000 {
-		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: fmt.Sprintf("number %d", i), Status: "idle", Since: ago(time.Duration(i) * time.Minute)}})
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: fmt.Sprintf("number %d", i), Status: "idle", Since: ago(time.Duration(i) * time.Minute), TurnID: "turn_1"}})
 	}
 	m := loaded(threads...)
 	m.Lines(noon, 80, 24)
@@ -789,7 +789,8 @@ func TestAQuestionWithoutItsSubjectCanBeAnswered(t *testing.T) {
 func TestOnlyWhatIsDoneIsGreen(t *testing.T) {
 	styles := screen.NewStyles(true)
 	for sign, thread := range map[string]*Thread{
-		"✓": {Summary: Summary{Status: "idle"}},
+		"✓": {Summary: Summary{Status: "idle", TurnID: "turn_a"}},
+		"·": {Summary: Summary{Status: "idle"}}, // it has had no turn yet
 		"■": {Summary: Summary{Status: "idle", Interrupted: true}},
 		"!": {Summary: Summary{Status: "failed", Interrupted: true}},
 	} {

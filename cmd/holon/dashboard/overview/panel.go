@@ -130,8 +130,10 @@ func (t *Thread) status(now time.Time) string {
 		word = "Interrupted"
 	case word == "" && t.stoppedEarly():
 		word = "Stopped early"
+	case word == "" && t.ending() == "":
+		return "No turn yet"
 	case word == "":
-		word = "Done"
+		word = "Completed"
 	}
 	since := t.since()
 	if since.IsZero() {

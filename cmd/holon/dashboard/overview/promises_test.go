@@ -15,7 +15,7 @@ import (
 
 // quick is a thread with little in it.
 func quick(name, status string, since time.Duration) Thread {
-	return Thread{ID: "thread_" + name, LatestSeq: 1, Summary: Summary{Title: name, Status: status, Since: ago(since)}}
+	return Thread{ID: "thread_" + name, LatestSeq: 1, Summary: Summary{Title: name, Status: status, Since: ago(since), TurnID: "turn_" + name}}
 }
 
 // titles are the titles of the rows, in their order on the screen.

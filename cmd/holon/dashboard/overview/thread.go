@@ -188,10 +188,11 @@ func (t *Thread) stoppedEarly() bool {
 // refused reports whether the thread rests because its review has refused the end.
 func (t *Thread) refused() bool { return t.Summary.Status == statusFailed && t.Summary.Review != "" }
 
-// ending is the state of the turn that ended last, "" while the thread does not rest.
+// ending is the state of the turn that ended last, "" if none has, or while the thread does not
+// rest.
 func (t *Thread) ending() string {
 	switch {
-	case t.group() != done:
+	case t.group() != done, t.Summary.TurnID == "":
 		return ""
 	case t.Summary.Status == statusFailed:
 		return "failed"
@@ -231,7 +232,7 @@ func (t *Thread) interruptible() bool {
 
 // retryable reports whether r runs the last turn of a thread again; not of nil.
 func (t *Thread) retryable() bool {
-	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
+	return t != nil && screen.Retryable(t.ending())
 }
 
 // title is never empty.
@@ -320,6 +321,8 @@ func (t *Thread) sign() string {
 		return "■"
 	case t.notTold(time.UTC) != "":
 		return "…"
+	case t.Summary.TurnID == "":
+		return "·"
 	}
 	return "✓"
 }

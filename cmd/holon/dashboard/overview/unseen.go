@@ -89,7 +89,7 @@ func (m *Model) awayLines(now time.Time, width, height int) []string {
 
 // happened says what has become of a thread.
 func happened(t *Thread, now time.Time) string {
-	what := "finished"
+	what := "completed"
 	switch t.Summary.Status {
 	case statusWaiting:
 		what = "asks"

@@ -14,12 +14,16 @@ import (
 // that need nobody.
 func TestOnlyWhatIsListedHasHappened(t *testing.T) {
 	box, empty, child, review := quick("box", "idle", 1), quick("empty", "idle", 1), quick("child", "idle", 1), inReview()
-	box.Agent, child.Level, child.Summary.TurnID = mailbox, 1, "turn_c"
+	box.Agent, child.Level, empty.Summary.TurnID = mailbox, 1, ""
 	m := loaded(append(five(), box, empty, child, review)...)
 	got := text(m, noon, 100, 40)
 	away, _, _ := strings.Cut(got, "\n\n")
 	if strings.Contains(away, "box") || strings.Contains(away, "empty") || strings.Contains(away, "child") || !strings.Contains(away, "? Mend the build: waits for your review 9 min ago\n") {
 		t.Errorf("what happened is\n%s", away)
+	}
+	m.Select(empty.ID)
+	if got := text(m, noon, 100, 40); !strings.Contains(got, "· empty") || !strings.Contains(got, "\nNo turn yet: ") {
+		t.Errorf("a thread without a turn is shown as\n%s", got)
 	}
 	m.Select(review.ID)
 	if got := text(m, noon, 100, 40); !strings.Contains(got, "\nWaits for your review for 9 min: a shows what the agent said\n") {
