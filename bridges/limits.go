@@ -6,6 +6,9 @@ import "time"
 const (
 	MaxBridges       = 1000
 	MaxSubscriptions = 20_000
+	// MaxEnded is how many are kept whose turn is over, the newest. A retry makes them active also
+	// beyond MaxSubscriptions.
+	MaxEnded = 20_000
 	// MaxSubscriptionsEach is how many of them a token has made that is limited to threads.
 	// What these hold back, MaxBacklog each, is at most half of MaxOpen.
 	MaxSubscriptionsEach = 100

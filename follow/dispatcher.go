@@ -158,6 +158,27 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 		}
 		l = newLane(d, *r, 0)
 	}
+	d.put(l, f)
+	return l, nil
+}
+
+// Begin is Add for a follower whose position was just committed with NewRow, after the same seq.
+// It reads nothing, so what follows the commit cannot fail. It panics if f is not valid.
+func (d *Dispatcher) Begin(f Follower, after int64) *Lane {
+	if err := f.validate(); err != nil {
+		panic(err)
+	}
+	r := NewRow(f.Name, d.cfg.LogID, after).(*row)
+	r.fresh = false
+	l := newLane(d, *r, 0)
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	d.put(l, f)
+	return l
+}
+
+// put gives a lane its follower. d.writes is held.
+func (d *Dispatcher) put(l *Lane, f Follower) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known := d.lanes[f.Name] != nil // its stored position is part of the floor
@@ -166,7 +187,6 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	if !known {
 		d.lowerFloor(l)
 	}
-	return l, nil
 }
 
 // newRow returns the row of a follower. It stores a new one if there is none.

@@ -213,7 +213,7 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 // make makes the attempt, and notes what it says of the target.
 func (a *attempt) make(s *Service, to *outlet) {
 	a.began = s.now()
-	a.result = s.sender.send(s.sending, to, a.channel, a.delivery.DeliveryID, a.out)
+	a.result = s.sender.send(s.sending, to, a.channel, sending{a.delivery.DeliveryID, a.target}, a.out)
 	a.ended = s.now()
 	s.places.set(to, func(o *outlet) {
 		switch {

@@ -31,12 +31,9 @@ func limited(limit int) int {
 // bridges.ErrNothingToSend.
 func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (bridges.RedeliverResult, error) {
 	subscription, seq, _ := bridges.ParseDeliveryID(id)
-	l, err := laneOf(ctx, s, subscription)
-	if err != nil {
-		return bridges.RedeliverResult{}, err
-	}
+	l, r, err := laneOr[bridges.RedeliverResult](ctx, s, subscription, key, bridges.ErrDeliveryNotFound)
 	if l == nil {
-		return replayOr[bridges.RedeliverResult](s.cfg.Store, key, bridges.ErrDeliveryNotFound)
+		return r, err
 	}
 	defer l.mu.Unlock()
 	if l.sub.State == bridges.Deleted {

@@ -53,25 +53,6 @@ type lane struct {
 	idle      chan struct{}       // closed when the round ends; nil: nobody waits for that
 }
 
-// follow adds the lane's follower. l.mu is held, or nobody knows the lane.
-func (l *lane) follow(ctx context.Context) error {
-	sub, generation := l.sub, l.sub.Generation
-	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed(), MarkersLater: !l.ofTurns}
-	if sub.ThreadID != "" {
-		interest.Threads = []string{sub.ThreadID}
-	}
-	follower, err := l.s.cfg.Followers.Add(ctx, follow.Follower{
-		Name: sub.FollowerName(), Interest: interest, Held: sub.State != bridges.Active,
-		Handle: func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) {
-			return nil, l.take(ctx, generation, b)
-		},
-	})
-	if err == nil {
-		l.follower, l.moved, l.turn.taken = follower, 0, 0
-	}
-	return err
-}
-
 // position is up to which seq everything was taken. The follower itself learns of it
 // when its batch is over, which may be after a change of the subscription. l.mu is
 // held.
@@ -102,7 +83,7 @@ func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Du
 			sent = append(sent, d.TurnID)
 			continue
 		}
-		in, stuck := d.NextAttemptAt.Sub(now), l.s.sender.isStuck(d.DeliveryID)
+		in, stuck := d.NextAttemptAt.Sub(now), l.s.sender.isStuck(sendingOf(l, d))
 		if d.State == bridges.StatePending && in <= 0 && !stuck {
 			if list = append(list, d); len(list) >= n {
 				return list, 0
@@ -306,14 +287,6 @@ func (l *lane) setState(state bridges.State, reason, method string) error {
 	l.follower.Hold()
 	l.s.cfg.Log.Warn("a subscription sends nothing", zap.String("subscription_id", next.SubscriptionID), zap.String("state", string(state)), zap.String("reason", reason))
 	return nil
-}
-
-// leave makes the lane do nothing any more, because another one takes its place. l.mu is held.
-func leave(l *lane) {
-	gone := l.sub.Clone()
-	gone.State = bridges.Deleted
-	l.sub = gone
-	l.dropOpen()
 }
 
 // dropOpen forgets the open deliveries of a deleted lane. l.mu is held.

@@ -30,8 +30,8 @@ type audit struct {
 	gaps     map[string][]bridges.DropGap
 	pauses   map[string]bool   // bridges that are paused
 	sending  map[string]int    // by subscription: attempts under way that are waited for
-	inside   map[string]int    // by delivery: attempts that have not returned
-	stuck    map[string]bool   // deliveries whose last attempt did not return in time
+	inside   map[sending]int   // attempts that have not returned
+	stuck    map[sending]bool  // whose last attempt did not return in time
 	bodies   map[string]string // by delivery: what was sent
 	failures []string
 	life     int
@@ -69,7 +69,7 @@ func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
 		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{},
-		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[string]int{}, stuck: map[string]bool{}, bodies: map[string]string{}, counts: map[string]int{},
+		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[sending]int{}, stuck: map[sending]bool{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
 	return a
@@ -327,7 +327,7 @@ func (a *audit) mayCome(row *auditRow, together map[*auditRow]bool) *auditRow {
 			if other.TurnID == row.TurnID {
 				return other
 			}
-		case other.State == bridges.StateMismatch || other.Attempts >= 4 || a.stuck[other.DeliveryID]:
+		case other.State == bridges.StateMismatch || other.Attempts >= 4 || a.stuck[sending{other.DeliveryID, a.targetOf(other)}]:
 			waits[other.TurnID] = true
 		default:
 			return other
@@ -497,6 +497,10 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (notWaitedFor, ended func(
 	id, subscription := o.Envelope().DeliveryID, o.Envelope().Data.SubscriptionID
 	key := modelKey{subscription, o.Envelope().Seq}
 	row, life, waitedFor := a.rows[key], a.life, true
+	at := sending{deliveryID: id}
+	if row != nil {
+		at.target = a.targetOf(row)
+	}
 	leave := func(inside bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -507,20 +511,20 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (notWaitedFor, ended func(
 			a.sending[subscription]--
 		}
 		if waitedFor = false; inside {
-			a.stuck[id] = true // until the next attempt: the dispatcher learns a moment later that it has returned
+			a.stuck[at] = true // until the next attempt: the dispatcher learns a moment later that it has returned
 		} else {
-			a.inside[id]--
+			a.inside[at]--
 		}
 	}
 	notWaitedFor, ended = func() { leave(true) }, func() { leave(false) }
 	a.sending[subscription]++
-	a.inside[id]++
-	delete(a.stuck, id)
+	a.inside[at]++
+	delete(a.stuck, at)
 	switch {
 	case row == nil || id != bridges.DeliveryID(key.sub, key.seq):
 		a.fail("P3: %s was sent, which is no delivery", id)
 		return notWaitedFor, ended
-	case a.inside[id] > 1:
+	case a.inside[at] > 1:
 		a.fail("P2: %s was sent while its attempt before had not returned", id)
 	case a.sending[subscription] > 1:
 		a.fail("P2: %s was sent while another delivery of its subscription was under way", id)

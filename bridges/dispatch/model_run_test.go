@@ -138,7 +138,7 @@ func (r *modelRun) arm(cfg *Config) {
 	r.a.mu.Lock()
 	defer r.a.mu.Unlock()
 	r.a.life++
-	r.a.sending, r.a.inside, r.a.stuck = map[string]int{}, map[string]int{}, map[string]bool{}
+	r.a.sending, r.a.inside, r.a.stuck = map[string]int{}, map[sending]int{}, map[sending]bool{}
 	for _, row := range r.a.rows {
 		row.perhaps = row.perhaps || row.begunTimes > row.sent
 		row.begunTimes = row.sent // what has begun before is made no more

@@ -39,6 +39,13 @@ func (r *registry) lane(id string) *lane {
 	return r.lanes[id]
 }
 
+// put notes the lane of a subscription, in the place of any other.
+func (r *registry) put(l *lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lanes[l.id] = l
+}
+
 // remove forgets a lane, unless another one has taken its place.
 func (r *registry) remove(l *lane) {
 	r.mu.Lock()

@@ -115,13 +115,20 @@ func (r retention) forget(ctx context.Context) {
 	defer s.changing.Unlock()
 	var old []*bridges.Subscription
 	err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
-		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
+		ended := 0
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq, Newest: true}, func(v ledger.Values) error {
 			sub, err := bridges.ReadSubscription(v)
-			keep := map[bridges.State]time.Duration{bridges.Deleted: bridges.KeepDeleted, bridges.Ended: bridges.KeepEnded}
-			if err == nil && keep[sub.State] > 0 && !s.now().Before(sub.UpdatedAt.Add(keep[sub.State])) {
+			if err != nil {
+				return err
+			}
+			if sub.State == bridges.Ended {
+				ended++
+			}
+			keep := map[bridges.State]time.Duration{bridges.Deleted: bridges.KeepDeleted, bridges.Ended: bridges.KeepEnded}[sub.State]
+			if keep > 0 && (sub.State == bridges.Ended && ended > bridges.MaxEnded || !s.now().Before(sub.UpdatedAt.Add(keep))) {
 				old = append(old, sub)
 			}
-			return err
+			return nil
 		})
 	})
 	for _, sub := range old {

@@ -200,7 +200,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 	}
 	d := fresh[0]
 	channel := l.bridge.channel.Load()
-	if d.State != bridges.StatePending || d.EventType == bridges.TypeSuperseded || channel == nil || l.s.sender.isStuck(d.DeliveryID) || !l.s.places.tryTake(l) {
+	if d.State != bridges.StatePending || d.EventType == bridges.TypeSuperseded || channel == nil || l.s.sender.isStuck(sendingOf(l, d)) || !l.s.places.tryTake(l) {
 		return nil
 	}
 	before, now := *d, l.s.now()

@@ -23,8 +23,8 @@ const (
 
 // sender calls channels, and knows the deliveries whose Send is stuck: it did not return
 // in time, and has not since. That outlives their rows and lanes, because a subscription
-// that is created again must not send the same delivery beside it. Its methods may be
-// called from many goroutines.
+// that is created again must not send the same delivery beside it. At another target it may.
+// Its methods may be called from many goroutines.
 type sender struct {
 	places *places
 	log    *zap.Logger
@@ -32,23 +32,34 @@ type sender struct {
 	wake   func(deliveryID string) // it may be sent again
 
 	mu    sync.Mutex
-	stuck map[string]bool // by delivery
+	stuck map[sending]bool
+}
+
+// sending is a delivery at one target.
+type sending struct {
+	deliveryID string
+	target     int64 // the generation of its subscription that began with the target
+}
+
+// sendingOf is a delivery at the present target of the lane. l.mu is held.
+func sendingOf(l *lane, d *bridges.Delivery) sending {
+	return sending{d.DeliveryID, l.sub.TargetGeneration}
 }
 
 // isStuck reports whether a delivery must not be sent now.
-func (s *sender) isStuck(deliveryID string) bool {
+func (s *sender) isStuck(of sending) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stuck[deliveryID]
+	return s.stuck[of]
 }
 
 // mark says whether the Send of a delivery is stuck.
-func (s *sender) mark(to *outlet, deliveryID string, stuck bool) {
+func (s *sender) mark(to *outlet, of sending, stuck bool) {
 	s.mu.Lock()
 	if stuck {
-		s.stuck[deliveryID] = true
+		s.stuck[of] = true
 	} else {
-		delete(s.stuck, deliveryID)
+		delete(s.stuck, of)
 	}
 	s.mu.Unlock()
 	s.places.set(to, func(o *outlet) {
@@ -64,10 +75,10 @@ func (s *sender) mark(to *outlet, deliveryID string, stuck bool) {
 // lateness is over. A Send that has not returned by then is an attempt that may have
 // arrived. It goes on without anybody who waits for it, and what it returns later is
 // ignored.
-func (s *sender) send(ctx context.Context, to *outlet, channel bridges.Channel, deliveryID string, o *bridges.Outgoing) bridges.Result {
+func (s *sender) send(ctx context.Context, to *outlet, channel bridges.Channel, of sending, o *bridges.Outgoing) bridges.Result {
 	answer := make(chan bridges.Result, 1)
 	began := s.now()
-	go func() { answer <- s.call(ctx, channel, deliveryID, o) }()
+	go func() { answer <- s.call(ctx, channel, of.deliveryID, o) }()
 	limit := time.NewTimer(channel.Timeout() + lateness)
 	defer limit.Stop()
 	late := bridges.Result{Outcome: bridges.Failed, Error: stuckError, Unhealthy: true, Arrived: true}
@@ -88,13 +99,13 @@ func (s *sender) send(ctx context.Context, to *outlet, channel bridges.Channel, 
 		return r
 	default:
 	}
-	s.log.Warn("an attempt does not return, and is no longer waited for", zap.String("delivery_id", deliveryID), zap.Duration("after", s.now().Sub(began)))
-	s.mark(to, deliveryID, true)
+	s.log.Warn("an attempt does not return, and is no longer waited for", zap.String("delivery_id", of.deliveryID), zap.Duration("after", s.now().Sub(began)))
+	s.mark(to, of, true)
 	go func() {
 		<-answer
-		s.log.Info("an attempt that did not return has returned", zap.String("delivery_id", deliveryID), zap.Duration("after", s.now().Sub(began)))
-		s.mark(to, deliveryID, false)
-		s.wake(deliveryID)
+		s.log.Info("an attempt that did not return has returned", zap.String("delivery_id", of.deliveryID), zap.Duration("after", s.now().Sub(began)))
+		s.mark(to, of, false)
+		s.wake(of.deliveryID)
 	}()
 	return late
 }

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -85,6 +84,7 @@ type Service struct {
 	sender  sender
 	vault   vault
 
+	work    group
 	sending context.Context // of attempts; ends when they are cut
 	cut     context.CancelFunc
 }
@@ -125,7 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
-	s.sender = sender{places: &s.places, log: cfg.Log, now: cfg.Now, stuck: map[string]bool{}, wake: func(deliveryID string) {
+	s.sender = sender{places: &s.places, log: cfg.Log, now: cfg.Now, stuck: map[sending]bool{}, wake: func(deliveryID string) {
 		subscription, _, _ := bridges.ParseDeliveryID(deliveryID)
 		if l := s.known.locked(subscription); l != nil { // else it is of a test, or deleted
 			defer l.mu.Unlock()
@@ -161,7 +161,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	for _, sub := range subs {
 		var err error
 		if sub.State != bridges.Ended {
-			err = s.openLane(ctx, sub, true)
+			err = openLane(ctx, s, sub)
 		}
 		if err == nil && sub.TurnID != "" {
 			err = s.ofTurns.watch(ctx)
@@ -174,53 +174,6 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// openLane reads what a subscription has open, and follows the log for it. atStart says
-// that the subscription is from before the start.
-func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription, atStart bool) error {
-	b := s.known.bridge(sub.BridgeID)
-	if b == nil {
-		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
-	}
-	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, requester: sub.Requester, pace: 1, caughtUp: s.cfg.Head(), atStart: atStart}
-	l.turn.begins(sub, s.now())
-	if err := s.cfg.Read(ctx, l.load); err != nil {
-		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
-	}
-	s.open.Add(int64(len(l.open)))
-	l.mu.Lock() // the follower may bring events before Add returns
-	err := l.follow(ctx)
-	l.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	s.known.mu.Lock()
-	defer s.known.mu.Unlock()
-	s.known.lanes[sub.SubscriptionID] = l
-	return nil
-}
-
-// load reads the lane's cursor and its open deliveries.
-func (l *lane) load(tx ledger.Reader) (err error) {
-	if l.cursor, err = cursors.Get(tx, cursorName(l.sub)); err != nil {
-		return err
-	}
-	l.open = nil
-	// Of the rows by turn, the last one has a turn if any has.
-	if err := tx.Scan(ledger.Range{Index: bridges.DeliveriesOfTurn, Prefix: []any{l.id}, Newest: true, First: 8}, func(v ledger.Values) error {
-		l.ofTurns = v.Text(7) != ""
-		return ledger.ErrEnough
-	}); err != nil {
-		return err
-	}
-	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.id}}, func(v ledger.Values) error {
-		d, err := bridges.ReadDelivery(v)
-		if err == nil {
-			l.open = append(l.open, d)
-		}
-		return err
-	})
 }
 
 func (s *Service) append(u *ledger.Unit) error {
@@ -260,5 +213,29 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		l.mu.Unlock()
 	}
+	s.work.stop()
 	return nil
+}
+
+// group runs goroutines for which Run waits. Its methods may be called from many goroutines.
+type group struct {
+	mu      sync.Mutex
+	stopped bool
+	running sync.WaitGroup
+}
+
+// run runs f beside the caller, unless Run is about to end.
+func (g *group) run(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.stopped {
+		g.running.Go(f)
+	}
+}
+
+func (g *group) stop() {
+	g.mu.Lock()
+	g.stopped = true
+	g.mu.Unlock()
+	g.running.Wait()
 }

@@ -6,14 +6,12 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -32,6 +30,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		}
 	}
 	var next *bridges.Subscription
+	var made *lane
 	var after int64
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
 		u := &ledger.Unit{}
@@ -65,22 +64,22 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
 		}
 		now := s.now()
-		var left *lane // of before the deletion
 		if old != nil {
-			if left, err = leftOf(ctx, s, old); err != nil {
+			if made, err = laneLeft(ctx, s, b, old); err != nil {
 				return u, bridges.SubscriptionResult{}, err
 			}
 			next, after = old.Clone(), old.ScannedSeq
 			if !old.SendsTo(c.BridgeID, c.Target) {
 				next.Generation++ // the last attempts of before the deletion are of that generation
 				next.MoveTo(c.BridgeID, c.Target)
-				enter(u, left.open, next)
+				made.open = enter(u, made.open, next)
 			}
 		} else {
 			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, TurnID: c.TurnID, Generation: 1, FromSeq: first}, first
 			if c.From == nil { // the client wants the newest turn, however old it is
 				next.AcceptedThrough = s.cfg.Head()
 			}
+			made = newLane(s, b, next)
 		}
 		next.Requester = c.Requester
 		next.Target, next.TargetDigest, next.State, next.Reason = c.Target, "", bridges.Active, ""
@@ -102,10 +101,11 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 				return u, bridges.SubscriptionResult{}, err
 			}
 			view.Subscription = *next
-			view.Blocked = blockedBy(left, next, u.Rows)
-			if view.Cursor = saying(left.cursor, view.Blocked); view.Cursor != left.cursor {
-				cursors.Write(u, left.cursor, view.Cursor)
+			view.Blocked = blockedBy(made, next, u.Rows)
+			if view.Cursor = saying(made.cursor, view.Blocked); view.Cursor != made.cursor {
+				cursors.Write(u, made.cursor, view.Cursor)
 			}
+			made.cursor = view.Cursor
 		}
 		view.Cursor.ScannedSeq = after
 		return u, bridges.SubscriptionResult{Subscription: view, Created: &created, LatestSeq: s.cfg.Head()}, u.Drafts[0].Encode()
@@ -113,38 +113,8 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 	if err != nil || replayed || next == nil {
 		return r, err
 	}
-	s.beginLane(ctx, next)
+	beginAfter(made, next, after)
 	return r, nil
-}
-
-// beginLane makes the lane of a subscription that was committed. That is durable: whether the
-// client waits for the answer no longer matters, nor whether the lane can be made now.
-func (s *Service) beginLane(ctx context.Context, sub *bridges.Subscription) {
-	if err := s.openLane(context.WithoutCancel(ctx), sub, false); err != nil {
-		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", sub.SubscriptionID), zap.Error(err))
-		return
-	}
-	if l := s.known.locked(sub.SubscriptionID); l != nil {
-		l.kick()
-		l.mu.Unlock()
-	}
-}
-
-// leftOf reads what a deleted subscription has left: its cursor, and deliveries that are not
-// settled.
-func leftOf(ctx context.Context, s *Service, sub *bridges.Subscription) (*lane, error) {
-	l := &lane{s: s, id: sub.SubscriptionID, sub: sub}
-	return l, s.cfg.Read(ctx, l.load)
-}
-
-// enter adds to a unit that deliveries which are not settled enter the subscription's new
-// generation.
-func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription) {
-	for _, d := range open {
-		moved := *d
-		moved.Enter(next)
-		u.Rows = append(u.Rows, &moved)
-	}
 }
 
 // lockToCreate locks s.changing when no attempt of a deleted subscription of this id is
@@ -171,107 +141,13 @@ func cursorName(sub *bridges.Subscription) cursors.Name {
 	return cursors.Name{ConsumerID: sub.ConsumerID(), StreamName: bridges.StreamEvents, SubjectID: sub.ThreadID}
 }
 
-// place reads the subscription of this id, nil if there is none, and after which seq
-// a new one begins.
-func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old *bridges.Subscription, after int64, err error) {
-	at, err := s.cfg.Position(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	head := at.Latest
-	err = s.cfg.Read(ctx, func(tx ledger.Reader) error {
-		var of *turns.Turn
-		if c.TurnID != "" {
-			if of, err = turnOf(tx, c); err != nil {
-				return err
-			}
-		}
-		v, err := tx.Get(bridges.SubscriptionByID, c.SubscriptionID)
-		if err != nil {
-			return err
-		}
-		if v != nil {
-			old, err = bridges.ReadSubscription(v)
-			return err
-		}
-		if c.ThreadID != "" {
-			if v, err = tx.Get(threads.ByID, c.ThreadID); err != nil {
-				return err
-			}
-			if v == nil {
-				return threads.ErrNotFound
-			}
-		}
-		switch {
-		case c.From != nil && c.From.Beginning:
-			return nil
-		case c.From != nil && c.From.Seq != nil:
-			if after = *c.From.Seq; after > head {
-				return bridges.ErrAhead
-			}
-			return nil
-		case c.From != nil || c.ThreadID == "":
-			after = head
-			return nil
-		case of != nil:
-			after = of.CreatedSeq - 1
-			return nil
-		}
-		after, err = newestTurn(tx, c.ThreadID, head)
-		return err
-	})
-	return old, after, err
-}
-
-// turnOf reads the turn of a new subscription, which is of the turn's thread.
-func turnOf(tx ledger.Reader, c *bridges.CreateSubscription) (*turns.Turn, error) {
-	v, err := tx.Get(turns.ByID, c.TurnID)
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, turns.ErrNotFound
-	}
-	t, err := turns.Read(v)
-	if err != nil {
-		return nil, err
-	}
-	if c.ThreadID != "" && c.ThreadID != t.ThreadID {
-		return nil, turns.Invalid("thread_id", turns.ReasonInvalid, "the turn is of another thread: leave thread_id out")
-	}
-	c.ThreadID = t.ThreadID
-	return t, nil
-}
-
-// newestTurn returns the seq before the first event of the thread's active or newest
-// turn, so that a subscription to a task that is running gets its end, also if that
-// came a moment before.
-func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err error) {
-	after = head
-	err = tx.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
-		t, err := turns.Read(v)
-		if err != nil {
-			return err
-		}
-		if t.State == turns.Queued && t.Attempt <= 1 {
-			return nil // it has not begun; the one before it may be active
-		}
-		after = t.CreatedSeq - 1
-		return ledger.ErrEnough
-	})
-	return after, err
-}
-
 // change commits a change of a subscription by a client. do makes the next state and
 // may add to the unit; the subscription's event is the last draft, so that its seq is
 // that of the result. It returns nil if nothing is to be changed.
 func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string, do step, then func(l *lane)) (bridges.SubscriptionResult, error) {
-	l, err := laneOf(ctx, s, id)
-	if err != nil {
-		return bridges.SubscriptionResult{}, err
-	}
+	l, r, err := laneOr[bridges.SubscriptionResult](ctx, s, id, key, bridges.ErrSubscriptionNotFound)
 	if l == nil {
-		return replayOr[bridges.SubscriptionResult](s.cfg.Store, key, bridges.ErrSubscriptionNotFound)
+		return r, err
 	}
 	defer l.mu.Unlock()
 	return changeLane(l, key, by, method, do, then)
@@ -341,6 +217,21 @@ func changeLane(l *lane, key *ledger.Key, by bridges.By, method string, do step,
 	return r, nil
 }
 
+// laneOr is laneOf for a command with a key. Without a lane it returns what is stored with the key,
+// else an error: a repetition makes no subscription active that has ended.
+func laneOr[R any, P ledger.Result[R]](ctx context.Context, s *Service, id string, key *ledger.Key, otherwise error) (l *lane, r R, err error) {
+	if l = s.known.locked(id); l != nil {
+		return l, r, nil
+	}
+	if r, ok, err := ledger.Replay[R, P](s.cfg.Store, key); ok || err != nil {
+		return nil, r, err
+	}
+	if l, err = laneOf(ctx, s, id); l == nil && err == nil {
+		err = otherwise
+	}
+	return l, r, err
+}
+
 // replayOr returns the result that is stored with the key, else the error.
 func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherwise error) (R, error) {
 	r, ok, err := ledger.Replay[R, P](log, key)
@@ -355,18 +246,22 @@ func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherw
 // those of SubscriptionCreate, and that of ctx if an attempt under way outlives it.
 func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
 	if c.Moves() {
+		if r, ok, err := ledger.Replay[bridges.SubscriptionResult](s.cfg.Store, c.Key); ok || err != nil {
+			return r, err
+		}
 		release, err := lockToMove(ctx, s, c.SubscriptionID)
 		if err != nil {
 			return bridges.SubscriptionResult{}, err
 		}
 		if release == nil {
-			return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
+			return bridges.SubscriptionResult{}, bridges.ErrSubscriptionNotFound
 		}
 		defer release()
 	}
-	var old *follow.Lane
-	var name string
-	moves := false
+	var name string // of the follower of before
+	var after int64
+	var to *bridge // to which it moves
+	var open []*bridges.Delivery
 	r, err := s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionUpdated,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			bridgeID, target := l.sub.BridgeID, l.sub.Target
@@ -377,7 +272,8 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 				target = *c.Target
 			}
 			b := s.known.bridge(bridgeID)
-			if moves = !l.sub.SendsTo(bridgeID, target); moves {
+			moves := !l.sub.SendsTo(bridgeID, target)
+			if moves {
 				if b == nil {
 					return nil, false, bridges.ErrBridgeNotFound
 				}
@@ -408,75 +304,33 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 			}
 			// A follower sees the same methods all its life.
 			next.Generation++
-			old, name = l.follower, l.sub.FollowerName()
-			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.position()))
+			name, after = l.sub.FollowerName(), l.position()
+			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, after))
 			if moves {
+				to = b
 				next.MoveTo(bridgeID, target)
 				if next.State == bridges.Disabled { // that was the old target
 					next.State, next.Reason = bridges.Active, ""
 				}
 				next.AcceptedThrough = max(next.AcceptedThrough, s.cfg.Head()) // who moves it wants what waits
 				e.BridgeID, e.Generation = bridgeID, next.Generation
-				enter(u, l.open, next)
+				open = enter(u, l.open, next)
 			}
 			return nil, false, nil
 		}, func(l *lane) {
-			if !moves {
-				s.refollow(ctx, l, old)
+			switch {
+			case to != nil:
+				replaced(l, to, open, after)
 				return
+			case name != "":
+				l.follow(after)
 			}
-			next := l.sub
-			leave(l)
-			s.beginLane(ctx, next)
+			l.kick()
 		})
-	if err == nil && old != nil {
+	if err == nil && name != "" {
 		s.cfg.Followers.Forget(name)
 	}
 	return r, err
-}
-
-// lockToMove locks s.changing when no attempt of the subscription is under way: its receipt is
-// that of the old target. None begins until release is called, or the lane was replaced. It is
-// nil, and nothing is locked, if there is no such subscription.
-func lockToMove(ctx context.Context, s *Service, id string) (release func(), err error) {
-	for {
-		l, err := laneOf(ctx, s, id)
-		if l == nil {
-			return nil, err
-		}
-		err = rest(ctx, l)
-		l.mu.Unlock()
-		rested := func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.resting--
-			l.kick()
-		}
-		if err != nil {
-			rested()
-			return nil, err
-		}
-		s.changing.Lock()
-		if s.known.lane(id) == l {
-			return func() {
-				rested()
-				s.changing.Unlock()
-			}, nil
-		}
-		s.changing.Unlock()
-		rested()
-	}
-}
-
-// refollow follows the log under the name of the new generation. l.mu is held.
-func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
-	if old != nil {
-		// As after SubscriptionCreate, it does not matter whether the client still waits.
-		if err := l.follow(context.WithoutCancel(ctx)); err != nil {
-			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.id), zap.Error(err))
-		}
-	}
-	l.kick()
 }
 
 // SubscriptionPause stops a subscription. Errors: bridges.ErrSubscriptionNotFound.
@@ -599,7 +453,8 @@ func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, by bri
 				l.replace(d)
 			}
 			l.caughtUp = s.cfg.Head()
-			s.refollow(ctx, l, l.follower)
+			l.follow(to)
+			l.kick()
 		})
 	if err == nil && name != "" {
 		s.cfg.Followers.Forget(name) // waits for take, which waits for the lane

@@ -224,11 +224,11 @@ func (l *lane) room(list []*taken) error {
 
 // kickLater kicks the lane when its present step is over.
 func (l *lane) kickLater() {
-	go func() {
+	l.s.work.run(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.kick()
-	}()
+	})
 }
 
 // deliveries makes the rows of chosen events from one snapshot.

@@ -43,6 +43,11 @@ func (o *ofTurns) watch(ctx context.Context) error {
 	_, err := o.s.cfg.Followers.Add(ctx, follow.Follower{
 		Name: endedFollower, Interest: follow.Interest{All: true, Methods: []string{notify.StreamRewind}},
 		Handle: func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) {
+			if b.Lost != nil {
+				if err := o.missed(ctx); err != nil {
+					return nil, err
+				}
+			}
 			for _, e := range b.Events {
 				if err := o.retried(ctx, e); err != nil {
 					return nil, err
@@ -91,9 +96,36 @@ func (o *ofTurns) retried(ctx context.Context, e follow.Event) error {
 	}); err != nil {
 		return err
 	}
+	return o.resumeAll(ctx, ids, e.Seq)
+}
+
+// missed is retried for markers that have left the log unseen: it looks at the turns of all that
+// have ended.
+func (o *ofTurns) missed(ctx context.Context) error {
+	var ids []string
+	if err := o.s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
+			sub, err := bridges.ReadSubscription(v)
+			if err != nil || sub.State != bridges.Ended {
+				return err
+			}
+			t, err := newest(tx, sub.TurnID)
+			if err == nil && t != nil && t.UpdatedSeq > sub.ScannedSeq {
+				ids = append(ids, sub.SubscriptionID)
+			}
+			return err
+		})
+	}); err != nil {
+		return err
+	}
+	return o.resumeAll(ctx, ids, 0)
+}
+
+// resumeAll is resume for several. s.changing is not held.
+func (o *ofTurns) resumeAll(ctx context.Context, ids []string, marker int64) error {
 	for _, id := range ids {
 		o.s.changing.Lock()
-		err := o.resume(ctx, id, e.Seq)
+		err := o.resume(ctx, id, marker)
 		o.s.changing.Unlock()
 		if err != nil {
 			return err
@@ -165,6 +197,14 @@ func (o *ofTurns) resume(ctx context.Context, id string, marker int64) error {
 	default:
 		after = head
 	}
+	b := o.s.known.bridge(sub.BridgeID)
+	if b == nil {
+		return bridges.ErrBridgeNotFound
+	}
+	l, err := laneLeft(ctx, o.s, b, sub)
+	if err != nil {
+		return err
+	}
 	u, now, next := &ledger.Unit{}, o.s.now(), sub.Clone()
 	next.State, next.UpdatedSeq, next.UpdatedAt = bridges.Active, notify.Provisional(0), notify.TimeOf(now)
 	draft(u, notify.SubscriptionResumed, now, next.Event(bridges.ByServer))
@@ -172,7 +212,7 @@ func (o *ofTurns) resume(ctx context.Context, id string, marker int64) error {
 	if err := o.s.append(u); err != nil {
 		return err
 	}
-	o.s.beginLane(ctx, next)
+	beginAfter(l, next, after)
 	return nil
 }
 
@@ -229,7 +269,12 @@ type laneTurn struct {
 	taken int64           // up to which seq the follower has brought everything
 	look  bool            // the turn may be over
 	from  time.Time       // it is not looked at before
+	over  ended           // its end that was seen last
 }
+
+// ended is an end of a turn: the seq of its row, and one that the log had when it was seen. What was
+// committed with the end, or before the server has seen it, is sent first.
+type ended struct{ at, through int64 }
 
 // ofItsTurn reports whether an event is of the turn of the subscription, or of one that continues
 // it. l.mu is held.
@@ -280,7 +325,7 @@ func mayEnd(l *lane) time.Duration {
 		return wait
 	}
 	l.turn.look = false
-	go endWithTurn(l) // not within what the follower brings
+	l.s.work.run(func() { endWithTurn(l) }) // not within what the follower brings
 	return 0
 }
 
@@ -307,18 +352,27 @@ func endWithTurn(l *lane) {
 		l.after(time.Second)
 	}
 	at := max(l.position(), l.turn.taken)
-	over, later := false, false
+	over, seq := false, int64(0)
 	look := func(tx ledger.Reader) error {
 		t, err := newest(tx, l.sub.TurnID)
-		over = err == nil && (t == nil || t.State.Ended() && !t.InReview())
-		later = t != nil && t.UpdatedSeq > at
+		if over = err == nil && (t == nil || t.State.Ended() && !t.InReview()); t != nil {
+			seq = t.UpdatedSeq
+		}
 		return err
 	}
-	if err := l.s.cfg.Read(l.s.sending, look); err != nil || over && later {
+	if err := l.s.cfg.Read(l.s.sending, look); err != nil || over && seq > at {
 		again("look at the turn of a subscription", err)
 		return
 	}
 	if !over {
+		return
+	}
+	if l.turn.over.through == 0 || l.turn.over.at != seq {
+		l.turn.over = ended{seq, l.s.cfg.Head()}
+	}
+	if at < l.turn.over.through {
+		l.turn.look = true
+		l.after(100 * time.Millisecond) // the follower does not say what it passes
 		return
 	}
 	u, now, next := &ledger.Unit{}, l.s.now(), l.sub.Clone()
@@ -329,7 +383,7 @@ func endWithTurn(l *lane) {
 	draft(u, notify.SubscriptionEnded, now, next.Event(bridges.ByServer))
 	u.Rows = append(u.Rows, next, follow.RemoveRow(name))
 	u.Fences = append(u.Fences, ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
-		if fault = look(tx); fault == nil && (!over || later) {
+		if fault = look(tx); fault == nil && (!over || seq > at) {
 			refused = errChanged
 		}
 		return refused, fault
@@ -340,5 +394,5 @@ func endWithTurn(l *lane) {
 	}
 	l.sub = next
 	l.s.known.remove(l)
-	go l.s.cfg.Followers.Forget(name) // waits for take, which waits for the lane
+	l.s.work.run(func() { l.s.cfg.Followers.Forget(name) }) // waits for take, which waits for the lane
 }

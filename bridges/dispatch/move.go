@@ -1,0 +1,69 @@
+package dispatch
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// enter adds to a unit that deliveries which are not settled enter the subscription's new
+// generation, and returns them. A damaged one stays as it is: it is not sent, and its row would
+// no longer show why.
+func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription) (entered []*bridges.Delivery) {
+	for _, d := range open {
+		moved := *d
+		moved.Body, moved.Checked = nil, false // it is read again
+		if !d.Damaged {
+			moved.Enter(next)
+			u.Rows = append(u.Rows, &moved)
+		}
+		entered = append(entered, &moved)
+	}
+	return entered
+}
+
+// lockToMove locks s.changing when no attempt of the subscription is under way: its receipt is
+// that of the old target. None begins until release is called, or the lane was replaced. It is
+// nil, and nothing is locked, if there is no such subscription.
+func lockToMove(ctx context.Context, s *Service, id string) (release func(), err error) {
+	for {
+		l, err := laneOf(ctx, s, id)
+		if l == nil {
+			return nil, err
+		}
+		err = rest(ctx, l)
+		l.mu.Unlock()
+		rested := func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.resting--
+			l.kick()
+		}
+		if err != nil {
+			rested()
+			return nil, err
+		}
+		s.changing.Lock()
+		if s.known.lane(id) == l {
+			return func() {
+				rested()
+				s.changing.Unlock()
+			}, nil
+		}
+		s.changing.Unlock()
+		rested()
+	}
+}
+
+// replaced begins the lane that takes the place of another one, for another target, after the same
+// seq. old.mu is held: old has the subscription as it was committed.
+func replaced(old *lane, b *bridge, open []*bridges.Delivery, after int64) {
+	next := newLane(old.s, b, old.sub)
+	next.cursor, next.open, next.ofTurns = old.cursor, open, old.ofTurns
+	gone := old.sub.Clone()
+	gone.State = bridges.Deleted
+	old.sub = gone
+	old.dropOpen()
+	beginAfter(next, next.sub, after)
+}
