@@ -168,8 +168,8 @@ func (c *CreateSubscription) Check() error {
 	if c.ThreadID != "" && !threads.ValidID(c.ThreadID) {
 		return turns.Invalid("thread_id", turns.ReasonInvalid, "is no thread id")
 	}
-	if i := slices.Index(c.On, OnInbox); i >= 0 && c.TurnID != "" {
-		return turns.Invalid(indexed("on", i), turns.ReasonInvalid, "entries of an inbox are of no turn: leave out turn_id")
+	if err := CheckOfTurn(c.TurnID, c.On); err != nil {
+		return err
 	}
 	if err := turns.OneOf("order", turns.ReasonInvalid, c.Order, OrderTurn, OrderStrict); err != nil {
 		return err
@@ -193,6 +193,14 @@ func checkChoice(on []On, methods []string) error {
 		case m == notify.ItemDelta:
 			return turns.Invalid(indexed("methods", i), turns.ReasonInvalid, "parts of texts are not delivered")
 		}
+	}
+	return nil
+}
+
+// CheckOfTurn checks what a subscription of one turn chooses. Error: *turns.InvalidError.
+func CheckOfTurn(turnID string, on []On) error {
+	if i := slices.Index(on, OnInbox); i >= 0 && turnID != "" {
+		return turns.Invalid(indexed("on", i), turns.ReasonInvalid, "entries of an inbox are of no turn")
 	}
 	return nil
 }

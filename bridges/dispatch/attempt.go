@@ -210,10 +210,14 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// make makes the attempt, and notes what it says of the target.
-func (a *attempt) make(s *Service, to *outlet) {
+// make makes the attempt as one of its round, and notes what it says of the target.
+func (a *attempt) make(s *Service, to *outlet, of *round) {
+	ctx, cancel := context.WithCancel(s.sending)
+	defer cancel()
+	of.making(cancel)
+	defer of.making(nil)
 	a.began = s.now()
-	a.result = s.sender.send(s.sending, to, a.channel, sending{a.delivery.DeliveryID, a.target}, a.out)
+	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.target}, a.out)
 	a.ended = s.now()
 	s.places.set(to, func(o *outlet) {
 		switch {

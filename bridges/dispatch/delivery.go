@@ -31,7 +31,10 @@ func limited(limit int) int {
 // bridges.ErrNothingToSend.
 func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (bridges.RedeliverResult, error) {
 	subscription, seq, _ := bridges.ParseDeliveryID(id)
-	l, r, err := laneOr[bridges.RedeliverResult](ctx, s, subscription, key, bridges.ErrDeliveryNotFound)
+	l, r, err := laneOr[bridges.RedeliverResult](ctx, s, subscription, key, bridges.ErrDeliveryNotFound, func(*lane) error {
+		_, err := s.toRedeliver(ctx, subscription, seq)
+		return err
+	})
 	if l == nil {
 		return r, err
 	}
@@ -44,22 +47,11 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 	}
 	var next *bridges.Delivery
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.RedeliverResult, error) {
-		var d *bridges.Delivery
-		if err := s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
-			if d, err = bridges.DeliveryOf(tx, subscription, seq); err != nil || d == nil {
-				return err
-			}
-			d.Body, err = bridges.BodyOf(tx, d)
-			return err
-		}); err != nil {
+		d, err := s.toRedeliver(ctx, subscription, seq)
+		if err != nil {
 			return nil, bridges.RedeliverResult{}, err
 		}
-		switch {
-		case d == nil || d.Reduced():
-			return nil, bridges.RedeliverResult{}, bridges.ErrDeliveryNotFound
-		case d.Body == nil || d.State != bridges.StatePending && d.State != bridges.StateDelivered && d.State != bridges.StateDead:
-			return nil, bridges.RedeliverResult{}, bridges.ErrNothingToSend
-		case l.round.of(seq) != nil:
+		if l.round.of(seq) != nil {
 			return &ledger.Unit{}, bridges.RedeliverResult{Delivery: *d}, nil // it is being sent
 		}
 		next = d
@@ -76,6 +68,26 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 	l.replace(next)
 	l.kick()
 	return r, nil
+}
+
+// toRedeliver reads a delivery that can be sent again. Errors: see Redeliver.
+func (s *Service) toRedeliver(ctx context.Context, subscription string, seq int64) (d *bridges.Delivery, err error) {
+	err = s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
+		if d, err = bridges.DeliveryOf(tx, subscription, seq); err != nil || d == nil {
+			return err
+		}
+		d.Body, err = bridges.BodyOf(tx, d)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil || d.Reduced():
+		return nil, bridges.ErrDeliveryNotFound
+	case d.Body == nil || d.State != bridges.StatePending && d.State != bridges.StateDelivered && d.State != bridges.StateDead:
+		return nil, bridges.ErrNothingToSend
+	}
+	return d, nil
 }
 
 // Bridge returns a bridge, and the newest seq before it was read. Errors:

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -47,10 +46,11 @@ type lane struct {
 	spared    bool                // it would be held for its backlog if the start were not recent: it is judged again
 	ofTurns   bool                // there may be deliveries of turns, which markers may concern
 	timer     *time.Timer         // for the next attempt
-	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
 	turn      laneTurn            // of a subscription of one turn
 	resting   int                 // how many ask that no attempt begins: see rest
-	idle      chan struct{}       // closed when the round ends; nil: nobody waits for that
+	idle      chan struct{}       // see wake; nil: nobody waits
+	// unrecorded is why what came of the last attempt cannot be committed yet; nil = it is, or none has ended.
+	unrecorded error
 }
 
 // position is up to which seq everything was taken. The follower itself learns of it
@@ -108,34 +108,6 @@ func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Du
 // ready reports whether the lane may send. l.mu is held.
 func (l *lane) ready() bool {
 	return l.sub.State == bridges.Active && l.round == nil && l.resting == 0 && l.caughtUp == 0
-}
-
-// rest waits until no attempt is under way. None begins until the caller counts resting down
-// again, also after an error, which is that of ctx or of a stop. l.mu is held, and let go
-// meanwhile.
-func rest(ctx context.Context, l *lane) error {
-	l.resting++
-	for l.round != nil {
-		l.round.close()
-		if l.idle == nil {
-			l.idle = make(chan struct{})
-		}
-		idle := l.idle
-		l.mu.Unlock()
-		var err error
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-l.s.sending.Done():
-			err = l.s.sending.Err()
-		}
-		l.mu.Lock()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // kick asks for a place if an attempt is due, and otherwise sets the timer. l.mu

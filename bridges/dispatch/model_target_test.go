@@ -165,7 +165,12 @@ func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) br
 		select {
 		case <-released:
 		case <-ctx.Done():
-			<-released
+			select {
+			case <-released:
+			case <-time.After(lateness - time.Nanosecond):
+				notWaitedFor()
+				<-released
+			}
 			return how.result
 		case <-time.After(to.Timeout() + lateness - time.Nanosecond):
 			notWaitedFor()

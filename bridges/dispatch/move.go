@@ -2,9 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 )
 
 // enter adds to a unit that deliveries which are not settled enter the subscription's new
@@ -23,12 +26,68 @@ func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription)
 	return entered
 }
 
+// patience is how long an attempt under way is waited for, before it is cut off by a command that
+// needs it to be over.
+const patience = 5 * time.Second
+
+// rest waits until no attempt is under way; none begins until the caller counts resting down
+// again, also after an error. That is of ctx or of a stop, or says why what came of the attempt
+// cannot be stored. l.mu is held, and let go meanwhile.
+func rest(ctx context.Context, l *lane) error {
+	l.resting++
+	long := time.NewTimer(patience)
+	defer long.Stop()
+	for l.round != nil {
+		if l.unrecorded != nil {
+			return l.unrecorded
+		}
+		r := l.round
+		r.close()
+		if l.idle == nil {
+			l.idle = make(chan struct{})
+		}
+		idle := l.idle
+		l.mu.Unlock()
+		var err error
+		select {
+		case <-idle:
+		case <-long.C:
+			r.cut()
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-l.s.sending.Done():
+			err = l.s.sending.Err()
+		}
+		l.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake wakes those who rest: the round has ended, or cannot be recorded. l.mu is held.
+func (l *lane) wake() {
+	if l.idle != nil {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
+// ofNewTarget is a cursor without the error of the old target.
+func ofNewTarget(c cursors.Cursor, now time.Time) cursors.Cursor {
+	if c.LastError != "" {
+		c = c.Fail("", notify.TimeOf(now))
+	}
+	return c
+}
+
 // lockToMove locks s.changing when no attempt of the subscription is under way: its receipt is
 // that of the old target. None begins until release is called, or the lane was replaced. It is
 // nil, and nothing is locked, if there is no such subscription.
 func lockToMove(ctx context.Context, s *Service, id string) (release func(), err error) {
 	for {
-		l, err := laneOf(ctx, s, id)
+		l, err := laneOf(ctx, s, id, nil)
 		if l == nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ type registry struct {
 	mu      sync.RWMutex
 	bridges map[string]*bridge
 	lanes   map[string]*lane
-	leaving map[string]chan struct{} // closed when the last attempt of a deleted one has ended
+	leaving map[string]*lane // deleted ones whose last attempt is under way
 }
 
 func (r *registry) add(row *bridges.Bridge) *bridge {
@@ -71,25 +71,23 @@ func (r *registry) locked(id string) *lane {
 	}
 }
 
-// leave says that an attempt of a deleted subscription is under way. Pass the result to left
-// when the attempt has ended.
-func (r *registry) leave(id string) chan struct{} {
+// leave says that an attempt of a deleted subscription is under way, until left.
+func (r *registry) leave(l *lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leaving[id] = make(chan struct{})
-	return r.leaving[id]
+	r.leaving[l.id] = l
 }
 
-func (r *registry) left(id string, last chan struct{}) {
+func (r *registry) left(l *lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.leaving, id)
-	close(last)
+	if r.leaving[l.id] == l {
+		delete(r.leaving, l.id)
+	}
 }
 
-// lastAttempt is closed when no attempt of a deleted subscription is under way; nil:
-// none is.
-func (r *registry) lastAttempt(id string) <-chan struct{} {
+// last returns the lane of a deleted subscription whose attempt is under way; nil = there is none.
+func (r *registry) last(id string) *lane {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.leaving[id]

@@ -36,6 +36,26 @@ type round struct {
 	mu     sync.Mutex
 	made   int  // how many have been made, or are being made; the first one always is
 	closed bool // no further one is made
+	isCut  bool
+	cancel context.CancelFunc // of the attempt that is being made; nil = none is
+}
+
+// making says how the attempt that begins now is cut off; nil = it has ended.
+func (r *round) making(cancel context.CancelFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cancel = cancel; r.isCut && cancel != nil {
+		cancel()
+	}
+}
+
+// cut closes the round, and cuts off the attempt that is being made: it may have arrived.
+func (r *round) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed, r.isCut = true, true; r.cancel != nil {
+		r.cancel()
+	}
 }
 
 // next returns the attempt that is to be made now; nil = the round is over.
@@ -254,7 +274,7 @@ func (l *lane) send(r *round) {
 	for r != nil {
 		keep := false
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
-			a.make(l.s, l.out)
+			a.make(l.s, l.out, r)
 			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
@@ -282,14 +302,9 @@ func (l *lane) finish(r *round, goOn bool) *round {
 		case err == nil && next != nil:
 			return next
 		case err == nil:
-			if l.last != nil {
-				l.s.known.left(l.id, l.last)
-				l.last = nil
-			}
-			if l.idle != nil {
-				close(l.idle)
-				l.idle = nil
-			}
+			l.s.known.left(l)
+			l.unrecorded = nil
+			l.wake()
 			l.kick()
 			return nil
 		case errors.Is(err, errChanged):
@@ -299,6 +314,8 @@ func (l *lane) finish(r *round, goOn bool) *round {
 			l.s.cfg.Log.Error("commit what came of an attempt; it is tried again", zap.String("subscription_id", l.id), zap.Error(err))
 		}
 		waits++
+		l.unrecorded = err
+		l.wake()
 		l.mu.Unlock()
 		select {
 		case <-time.After(storageRetry):

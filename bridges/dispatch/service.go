@@ -119,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		cfg.ReadList = cfg.Read
 	}
 	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests)}
-	s.known = registry{bridges: map[string]*bridge{}, lanes: map[string]*lane{}, leaving: map[string]chan struct{}{}}
+	s.known = registry{bridges: map[string]*bridge{}, lanes: map[string]*lane{}, leaving: map[string]*lane{}}
 	s.vault = vault{cfg.Secrets, cfg.Open, cfg.Now}
 	s.ofTurns.s = s
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -24,11 +25,6 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		return bridges.SubscriptionResult{}, err
 	}
 	defer s.changing.Unlock()
-	if c.TurnID != "" {
-		if err := s.ofTurns.watch(ctx); err != nil {
-			return bridges.SubscriptionResult{}, err
-		}
-	}
 	var next *bridges.Subscription
 	var made *lane
 	var after int64
@@ -62,6 +58,11 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			return u, bridges.SubscriptionResult{}, bridges.ErrShareFull
 		case all >= bridges.MaxSubscriptions:
 			return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
+		}
+		if c.TurnID != "" {
+			if err := s.ofTurns.watch(ctx); err != nil {
+				return u, bridges.SubscriptionResult{}, err
+			}
 		}
 		now := s.now()
 		if old != nil {
@@ -102,7 +103,11 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			}
 			view.Subscription = *next
 			view.Blocked = blockedBy(made, next, u.Rows)
-			if view.Cursor = saying(made.cursor, view.Blocked); view.Cursor != made.cursor {
+			cursor := made.cursor
+			if next.TargetGeneration == next.Generation {
+				cursor = ofNewTarget(cursor, now)
+			}
+			if view.Cursor = saying(cursor, view.Blocked); view.Cursor != made.cursor {
 				cursors.Write(u, made.cursor, view.Cursor)
 			}
 			made.cursor = view.Cursor
@@ -122,17 +127,16 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 func (s *Service) lockToCreate(ctx context.Context, id string) error {
 	for {
 		s.changing.Lock()
-		last := s.known.lastAttempt(id)
-		if last == nil {
+		l := s.known.last(id)
+		if l == nil {
 			return nil
 		}
 		s.changing.Unlock()
-		select {
-		case <-last:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.sending.Done():
-			return s.sending.Err()
+		l.mu.Lock()
+		err := rest(ctx, l)
+		l.mu.Unlock()
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -145,7 +149,11 @@ func cursorName(sub *bridges.Subscription) cursors.Name {
 // may add to the unit; the subscription's event is the last draft, so that its seq is
 // that of the result. It returns nil if nothing is to be changed.
 func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string, do step, then func(l *lane)) (bridges.SubscriptionResult, error) {
-	l, r, err := laneOr[bridges.SubscriptionResult](ctx, s, id, key, bridges.ErrSubscriptionNotFound)
+	l, r, err := laneOr[bridges.SubscriptionResult](ctx, s, id, key, bridges.ErrSubscriptionNotFound, func(l *lane) error {
+		next := l.sub.Clone()
+		_, _, err := do(l, next, &ledger.Unit{}, next.Event(by))
+		return err
+	})
 	if l == nil {
 		return r, err
 	}
@@ -218,15 +226,15 @@ func changeLane(l *lane, key *ledger.Key, by bridges.By, method string, do step,
 }
 
 // laneOr is laneOf for a command with a key. Without a lane it returns what is stored with the key,
-// else an error: a repetition makes no subscription active that has ended.
-func laneOr[R any, P ledger.Result[R]](ctx context.Context, s *Service, id string, key *ledger.Key, otherwise error) (l *lane, r R, err error) {
+// else an error: a repetition makes no subscription active that has ended, nor does what try refuses.
+func laneOr[R any, P ledger.Result[R]](ctx context.Context, s *Service, id string, key *ledger.Key, otherwise error, try func(*lane) error) (l *lane, r R, err error) {
 	if l = s.known.locked(id); l != nil {
 		return l, r, nil
 	}
 	if r, ok, err := ledger.Replay[R, P](s.cfg.Store, key); ok || err != nil {
 		return nil, r, err
 	}
-	if l, err = laneOf(ctx, s, id); l == nil && err == nil {
+	if l, err = laneOf(ctx, s, id, try); l == nil && err == nil {
 		err = otherwise
 	}
 	return l, r, err
@@ -243,9 +251,13 @@ func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherw
 
 // SubscriptionUpdate changes what a subscription chooses from now on, and where it sends. Errors:
 // bridges.ErrSubscriptionNotFound, bridges.ErrTarget, *turns.InvalidError, and of another target
-// those of SubscriptionCreate, and that of ctx if an attempt under way outlives it.
+// those of SubscriptionCreate, and that of ctx or of the storage if an attempt under way outlives it.
 func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
-	if c.Moves() {
+	moves, err := s.mayMove(ctx, &c)
+	if err != nil {
+		return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, err)
+	}
+	if moves {
 		if r, ok, err := ledger.Replay[bridges.SubscriptionResult](s.cfg.Store, c.Key); ok || err != nil {
 			return r, err
 		}
@@ -264,57 +276,32 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 	var open []*bridges.Delivery
 	r, err := s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionUpdated,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
-			bridgeID, target := l.sub.BridgeID, l.sub.Target
-			if c.BridgeID != nil {
-				bridgeID = *c.BridgeID
+			var err error
+			if to, err = s.updated(next, &c); err != nil {
+				return nil, false, err
 			}
-			if c.Target != nil {
-				target = *c.Target
+			if to != nil && !moves {
+				return nil, false, errChanged
 			}
-			b := s.known.bridge(bridgeID)
-			moves := !l.sub.SendsTo(bridgeID, target)
-			if moves {
-				if b == nil {
-					return nil, false, bridges.ErrBridgeNotFound
-				}
-				if err := b.checkTarget(target); err != nil {
-					return nil, false, err
-				}
-			}
-			if c.Limited && !b.allows(target) {
-				return nil, false, bridges.ErrTarget
-			}
-			if c.On != nil {
-				next.On = *c.On
-			}
-			if c.Methods != nil {
-				next.Methods = *c.Methods
-			}
-			if len(next.On) == 0 && len(next.Methods) == 0 {
-				return nil, false, turns.Invalid("on", turns.ReasonInvalid, "choose something, or delete the subscription")
-			}
-			if c.IncludeText != nil {
-				next.IncludeText = *c.IncludeText
-			}
-			if c.Order != nil {
-				next.Order = *c.Order
-			}
-			if !moves && slices.Equal(next.On, l.sub.On) && slices.Equal(next.Methods, l.sub.Methods) {
+			if to == nil && slices.Equal(next.On, l.sub.On) && slices.Equal(next.Methods, l.sub.Methods) {
 				return nil, next.IncludeText == l.sub.IncludeText && next.Order == l.sub.Order, nil
 			}
 			// A follower sees the same methods all its life.
 			next.Generation++
 			name, after = l.sub.FollowerName(), l.position()
 			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, after))
-			if moves {
-				to = b
-				next.MoveTo(bridgeID, target)
-				if next.State == bridges.Disabled { // that was the old target
-					next.State, next.Reason = bridges.Active, ""
-				}
-				next.AcceptedThrough = max(next.AcceptedThrough, s.cfg.Head()) // who moves it wants what waits
-				e.BridgeID, e.Generation = bridgeID, next.Generation
-				open = enter(u, l.open, next)
+			if to == nil {
+				return nil, false, nil
+			}
+			next.MoveTo(next.BridgeID, next.Target)
+			if next.State == bridges.Disabled { // that was the old target
+				next.State, next.Reason = bridges.Active, ""
+			}
+			next.AcceptedThrough = max(next.AcceptedThrough, s.cfg.Head()) // who moves it wants what waits
+			e.BridgeID, e.Generation = next.BridgeID, next.Generation
+			open = enter(u, l.open, next)
+			if cursor := ofNewTarget(l.cursor, s.now()); cursor != l.cursor {
+				return &cursor, false, nil
 			}
 			return nil, false, nil
 		}, func(l *lane) {
@@ -327,10 +314,68 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 			}
 			l.kick()
 		})
+	if errors.Is(err, errChanged) { // another command has moved it meanwhile
+		return s.SubscriptionUpdate(ctx, c)
+	}
 	if err == nil && name != "" {
 		s.cfg.Followers.Forget(name)
 	}
 	return r, err
+}
+
+// mayMove reports whether an update moves the subscription, before anything is waited for or
+// changed for it. Errors: those of updated.
+func (s *Service) mayMove(ctx context.Context, c *bridges.UpdateSubscription) (moves bool, err error) {
+	if !c.Moves() {
+		return false, nil
+	}
+	v, _, err := s.Subscription(ctx, c.SubscriptionID)
+	if err != nil || v.State == bridges.Deleted {
+		return false, cmp.Or(err, bridges.ErrSubscriptionNotFound)
+	}
+	to, err := s.updated(v.Subscription.Clone(), c)
+	return to != nil, err
+}
+
+// updated makes of a subscription what an update asks for, and returns the bridge to which it
+// moves; nil = it sends to where it did. Errors: see SubscriptionUpdate.
+func (s *Service) updated(sub *bridges.Subscription, c *bridges.UpdateSubscription) (to *bridge, err error) {
+	was := sub.Clone()
+	if c.BridgeID != nil && *c.BridgeID != sub.BridgeID {
+		sub.BridgeID, sub.Target = *c.BridgeID, bridges.Target{} // the target of another one may be of another kind
+	}
+	if c.Target != nil {
+		sub.Target = *c.Target
+	}
+	b := s.known.bridge(sub.BridgeID)
+	if b == nil {
+		return nil, bridges.ErrBridgeNotFound
+	}
+	if !was.SendsTo(sub.BridgeID, sub.Target) {
+		to = b
+		if err := b.checkTarget(sub.Target); err != nil {
+			return nil, err
+		}
+	}
+	if c.Limited && !b.allows(sub.Target) {
+		return nil, bridges.ErrTarget
+	}
+	if c.On != nil {
+		sub.On = *c.On
+	}
+	if c.Methods != nil {
+		sub.Methods = *c.Methods
+	}
+	if len(sub.On) == 0 && len(sub.Methods) == 0 {
+		return nil, turns.Invalid("on", turns.ReasonInvalid, "choose something, or delete the subscription")
+	}
+	if c.IncludeText != nil {
+		sub.IncludeText = *c.IncludeText
+	}
+	if c.Order != nil {
+		sub.Order = *c.Order
+	}
+	return to, bridges.CheckOfTurn(sub.TurnID, sub.On)
 }
 
 // SubscriptionPause stops a subscription. Errors: bridges.ErrSubscriptionNotFound.
@@ -492,7 +537,7 @@ func (s *Service) deleteLane(l *lane, key *ledger.Key, by bridges.By, reason str
 		}, func(l *lane) {
 			l.dropOpen()
 			if l.round != nil {
-				l.last = s.known.leave(l.id)
+				s.known.leave(l)
 			}
 		})
 	l.mu.Unlock()

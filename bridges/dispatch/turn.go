@@ -125,7 +125,7 @@ func (o *ofTurns) missed(ctx context.Context) error {
 func (o *ofTurns) resumeAll(ctx context.Context, ids []string, marker int64) error {
 	for _, id := range ids {
 		o.s.changing.Lock()
-		err := o.resume(ctx, id, marker)
+		err := o.resume(ctx, id, marker, nil)
 		o.s.changing.Unlock()
 		if err != nil {
 			return err
@@ -176,8 +176,9 @@ func readTurn(tx ledger.Reader, turnID string) (*turns.Turn, error) {
 }
 
 // resume makes a subscription active again, if there is one of this id that has ended. It goes on
-// with the marker; 0 = a client wants something of it, and there is none. s.changing is held.
-func (o *ofTurns) resume(ctx context.Context, id string, marker int64) error {
+// with the marker; 0 = a client wants something of it, and there is none. try, if not nil, may refuse it.
+// s.changing is held.
+func (o *ofTurns) resume(ctx context.Context, id string, marker int64, try func(*lane) error) error {
 	var sub *bridges.Subscription
 	var t *turns.Turn
 	head := o.s.cfg.Head() // before the snapshot: a retry that this does not have is above it
@@ -202,6 +203,9 @@ func (o *ofTurns) resume(ctx context.Context, id string, marker int64) error {
 		return bridges.ErrBridgeNotFound
 	}
 	l, err := laneLeft(ctx, o.s, b, sub)
+	if err == nil && try != nil {
+		err = try(l)
+	}
 	if err != nil {
 		return err
 	}
@@ -230,14 +234,15 @@ func (o *ofTurns) ended(tx ledger.Reader, id string) (*bridges.Subscription, err
 }
 
 // laneOf returns the lane of a subscription with its mu held; nil = there is no such subscription,
-// or it was deleted. One that has ended is made active again for it. s.changing is not held.
-func laneOf(ctx context.Context, s *Service, id string) (*lane, error) {
+// or it was deleted. One that has ended is made active again for it, unless try refuses what is to be
+// done. s.changing is not held.
+func laneOf(ctx context.Context, s *Service, id string, try func(*lane) error) (*lane, error) {
 	if l := s.known.locked(id); l != nil {
 		return l, nil
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	if err := s.ofTurns.resume(ctx, id, 0); err != nil {
+	if err := s.ofTurns.resume(ctx, id, 0, try); err != nil {
 		return nil, err
 	}
 	return s.known.locked(id), nil // a retry may have done it
