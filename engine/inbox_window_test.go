@@ -131,6 +131,43 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.speak(h.next(h.model))
 			h.wokenAfter(since, 0, 1)
 		}},
+		{"not behind a turn that a client has started after the first of them", setup{}, func(h *harness) {
+			since := begin(h)
+			h.start("a")
+			c := h.next(h.model)
+			h.send("a", "second")
+			h.speak(c)
+			h.wokenAfter(since, 0, 2)
+		}},
+		{"but behind a wake that could not tell them all", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			since := time.Now()
+			h.ingest("a", many(150, func(i int) inbox.Item { return item(fmt.Sprint(i)) })...)
+			h.wokenAfter(since, 0, 100)
+			h.wokenAfter(since, time.Second, 50)
+		}},
+		{"but behind a turn that an agent has started in its child thread", setup{}, func(h *harness) {
+			h.thread("o", "puppet")
+			h.childThread("o", "a", "model")
+			h.start("o")
+			owner := h.next(h.agent)
+			since := time.Now()
+			h.send("a", "hello")
+			h.child("o", "a", true)
+			h.speak(h.next(h.model))
+			h.wokenAfter(since, time.Second, 1)
+			owner.end(turns.Completed)
+		}},
+		{"but behind a turn that continues a rejected one", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			r := h.startWith(turns.Start{ThreadID: "a", Review: turns.ReviewOnSuccess})
+			h.speak(h.next(h.model))
+			since := time.Now()
+			h.send("a", "hello")
+			h.review(r.TurnID, turns.Rejected)
+			h.speak(h.next(h.model))
+			h.wokenAfter(since, time.Second, 1)
+		}},
 		{"but behind a turn that a client had started before", setup{}, func(h *harness) {
 			h.thread("a", "model")
 			h.start("a")
@@ -232,8 +269,8 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			begin(h)
 			h.idle(h.model)
 			h.thread("d", "")
-			h.start("d") // behind a in the line
-			time.Sleep(time.Hour)
+			h.start("d")            // behind a in the line
+			time.Sleep(time.Second) // five windows are not over
 			h.send("a", "second")
 			synctest.Wait()
 			c.end(turns.Completed)
