@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"follow":        {"backoff", "notify", "ledger"},
 	"items":         {"strict", "notify", "ledger"},
 	"threads":       {"notify", "ledger", "items"},
-	"turns":         {"backoff", "nearest", "sanitize", "notify", "ledger", "items", "threads"},
+	"turns":         {"backoff", "nearest", "sanitize", "question", "notify", "ledger", "items", "threads"},
 	"inbox":         {"sanitize", "notify", "ledger", "items", "threads", "turns"},
 	"cursors":       {"notify", "ledger", "threads", "turns"},
 	"tokens":        {"nearest", "notify", "ledger", "threads", "turns"},

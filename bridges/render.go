@@ -36,6 +36,7 @@ type Material struct {
 	Title      string
 	Turn       *turns.Turn // of a reviewed end; else nil
 	Supersedes []string
+	Asked      question.Asked // of a question or an answer: what it is about
 	// ConsoleURL is the address of the console, without a slash at the end; "" = unknown, so
 	// there is no link.
 	ConsoleURL string
@@ -59,9 +60,9 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 	case TypeFinal:
 		s.end(c, m.Turn, d)
 	case TypeQuestion:
-		d.Question = questionOf(b)
+		d.Question = questionOf(b, m.Asked)
 	case TypeAnswer:
-		d.Question = questionOf(b)
+		d.Question = questionOf(b, m.Asked)
 		d.Outcome, d.ResolvedBy = outcomeOf(b)
 	case TypeProgress:
 		d.Progress = &Progress{Step: c.Header.Step, Status: string(b.Status)}
@@ -160,7 +161,7 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	}
 }
 
-func questionOf(b *Body) *Question {
+func questionOf(b *Body, asked question.Asked) *Question {
 	q := &Question{ItemID: b.ItemID}
 	content, err := items.Decode(b.Content)
 	if err != nil {
@@ -171,7 +172,8 @@ func questionOf(b *Body) *Question {
 			q.Options = append(q.Options, Option{ID: o.OptionID, Label: oneLine(o.Name, MaxTitleBytes)})
 		}
 	}
-	q.Title = oneLine(question.Phrase(question.Asked{Content: []byte(b.Content)}), MaxTitleBytes*5)
+	asked.Content, asked.Redact = []byte(b.Content), redactParted
+	q.Title = oneLine(question.Phrase(asked), MaxTitleBytes*5)
 	return q
 }
 
@@ -209,6 +211,14 @@ func bounded(v jsontext.Value) jsontext.Value {
 // before the cut.
 func oneLine(s string, maxBytes int) string {
 	return cutText(Redact(sanitize.Line(s, len(s)+1)), maxBytes)
+}
+
+// redactParted is Redact for text in which control characters stay: they may part a secret.
+func redactParted(s string) string {
+	if plain := sanitize.Plain(s); Redact(plain) != plain {
+		return Redact(plain)
+	}
+	return s
 }
 
 // cutText cuts text at a character and says so.

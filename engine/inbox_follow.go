@@ -133,6 +133,8 @@ type followedBody struct {
 	ContinuedBy string             `json:"continued_by"`
 	Note        string             `json:"note"`
 	Timestamp   notify.Time        `json:"timestamp"`
+
+	asked question.Asked // if it asks
 }
 
 // itemOf makes the item of an event, nil if the subscription does not want it.
@@ -168,6 +170,14 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 			}
 		}
 	}
+	if b.asks(e) {
+		if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) (err error) {
+			b.asked, err = turns.AskedIn(r, e.ThreadID, []byte(b.Content))
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
 	it.Summary = sanitize.Line(b.summary(e), inbox.MaxSummary)
 	it.Cut(e.Params)
 	return it, nil
@@ -191,10 +201,16 @@ func (b *followedBody) summary(e *follow.Event) string {
 			end = b.completed()
 		}
 		return sentence(fmt.Sprintf("a turn of %s %s, %s in a review", e.ThreadID, end, b.Verdict), cmp.Or(b.Note, b.Message))
-	case notify.ItemCreated:
-		return fmt.Sprintf("%s asks: %s", e.ThreadID, question.Phrase(question.Asked{Content: []byte(b.Content)}))
+	}
+	if b.asks(e) {
+		return fmt.Sprintf("%s asks: %s", e.ThreadID, question.Phrase(b.asked))
 	}
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
+}
+
+// asks reports whether the event is that of a new question.
+func (b *followedBody) asks(e *follow.Event) bool {
+	return e.Method == notify.ItemCreated && b.Status == items.StatusPending
 }
 
 // completed says how a turn ended that has completed.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -197,6 +198,34 @@ func TestQuestionsAndMethodsThatASubscriptionWants(t *testing.T) {
 		if got := h.followedSeqs("m"); !slices.Equal(got, want) {
 			t.Errorf("methods %v, want %v", got, want)
 		}
+	})
+}
+
+// What a question is about is in its item, as in what whoever answers reads.
+func TestAQuestionThatEntersSaysWhatItIsAbout(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "")
+		h.thread("m", "mailbox")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "q", Source: inbox.SourceEvents, Methods: []string{inbox.OnQuestions}})
+		h.subscribe("m", inbox.Subscribe{SubscriptionID: "m", Source: inbox.SourceEvents, Methods: []string{notify.ItemCreated}})
+		h.start("b")
+		c := h.next(h.agent)
+		about := items.NewID()
+		h.emit(c, items.Create{ItemID: about, Status: items.StatusInProgress, Content: items.CommandExecution{Type: items.KindCommandExecution, Command: "make deploy"}})
+		p := permission()
+		p.Title, p.Subject = "Show the date", items.Subject{ItemID: about, Type: "command"}
+		q := h.ask(c, p, turns.AskOptions{})
+		synctest.Wait()
+		if l := h.entries("a"); len(l) != 1 || l[0].Summary != "b asks: run make deploy" {
+			t.Errorf("entries %+v", l)
+		}
+		if l := h.entries("m"); len(l) != 3 || l[1].Summary != "item/created in b" || l[2].Summary != "b asks: run make deploy" {
+			t.Errorf("entries of all items %+v", l)
+		}
+		h.allow(q)
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
 	})
 }
 

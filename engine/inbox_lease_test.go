@@ -14,8 +14,7 @@ import (
 // leased is a thread whose agent acknowledges nothing by itself, and is told again after a minute.
 func (h *harness) leased(thread string) {
 	h.t.Helper()
-	h.thread(thread, "model")
-	h.configure(thread, inbox.Policy{Ack: inbox.AckExplicit, ToldLeaseMs: ms(time.Minute)})
+	h.threadWith(thread, inbox.Policy{Ack: inbox.AckExplicit, ToldLeaseMs: ms(time.Minute)})
 }
 
 // toldAgain checks that the next wake comes after this time, and tells these entries.
@@ -76,6 +75,14 @@ func TestALeaseOfToldEntries(t *testing.T) {
 		h.speak(h.next(h.model))
 		return id, time.Now()
 	}
+	failed := func(h *harness) (id notify.ID, c *call) { // after a word
+		id = h.send("a", "hello")
+		c = h.next(h.model)
+		h.message(c, "half")
+		c.end(turns.Failed)
+		h.ended(c.TurnID)
+		return id, c
+	}
 	none := func(h *harness, d time.Duration) {
 		h.t.Helper()
 		time.Sleep(d)
@@ -86,8 +93,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 	}
 	runRaces(t, []race{
 		{"never by default", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{Ack: inbox.AckExplicit})
+			h.threadWith("a", inbox.Policy{Ack: inbox.AckExplicit})
 			h.send("a", "hello")
 			h.speak(h.next(h.model))
 			none(h, 24*time.Hour)
@@ -111,13 +117,8 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			h.speak(h.toldAgain(time.Now(), time.Minute, id))
 		}},
 		{"of a turn that failed after a word", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{ToldLeaseMs: ms(time.Minute)}) // its completion acknowledges
-			id := h.send("a", "hello")
-			c := h.next(h.model)
-			h.message(c, "half")
-			c.end(turns.Failed)
-			h.ended(c.TurnID)
+			h.threadWith("a", inbox.Policy{ToldLeaseMs: ms(time.Minute)}) // its completion acknowledges
+			id, _ := failed(h)
 			h.speak(h.toldAgain(time.Now(), time.Minute, id))
 			h.idle(h.model)
 			if l := h.entries("a"); len(l) != 0 {
@@ -126,11 +127,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 		}},
 		{"not while the turn is tried again", setup{}, func(h *harness) {
 			h.leased("a")
-			id := h.send("a", "hello")
-			c := h.next(h.model)
-			h.message(c, "half")
-			c.end(turns.Failed)
-			h.ended(c.TurnID)
+			id, c := failed(h)
 			time.Sleep(30 * time.Second)
 			h.retry(c.TurnID)
 			again := h.next(h.model)
@@ -142,11 +139,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 		}},
 		{"nor while it is queued to be tried again, and from its end there", setup{}, func(h *harness) {
 			h.leased("a")
-			id := h.send("a", "hello")
-			c := h.next(h.model)
-			h.message(c, "half")
-			c.end(turns.Failed)
-			h.ended(c.TurnID)
+			id, c := failed(h)
 			h.change("a", threads.VerbPause)
 			h.retry(c.TurnID)
 			none(h, 10*time.Minute)
@@ -207,8 +200,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			}
 		}},
 		{"a change of the policy holds at once", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{Ack: inbox.AckExplicit})
+			h.threadWith("a", inbox.Policy{Ack: inbox.AckExplicit})
 			id := h.send("a", "hello")
 			h.speak(h.next(h.model))
 			time.Sleep(90 * time.Second)
@@ -257,8 +249,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 			}
 		}},
 		{"another configuration holds from the next start", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{Ack: inbox.AckExplicit})
+			h.threadWith("a", inbox.Policy{Ack: inbox.AckExplicit})
 			id := h.send("a", "hello")
 			h.speak(h.next(h.model))
 			ended := time.Now()
@@ -286,8 +277,7 @@ func TestALeaseOfToldEntries(t *testing.T) {
 				h.thread(id, "mailbox")
 				h.send(id, "hello")
 			}
-			h.thread("last", "model")
-			h.configure("last", inbox.Policy{Ack: inbox.AckExplicit})
+			h.threadWith("last", inbox.Policy{Ack: inbox.AckExplicit})
 			id := h.send("last", "hello")
 			h.speak(h.next(h.model))
 			time.Sleep(time.Hour)

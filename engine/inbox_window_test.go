@@ -22,6 +22,13 @@ func (h *harness) wokenAfter(since time.Time, want time.Duration, n int) {
 	h.speak(c)
 }
 
+// threadWith is a thread whose agent its inbox wakes by this policy.
+func (h *harness) threadWith(id string, p inbox.Policy) {
+	h.t.Helper()
+	h.thread(id, "model")
+	h.configure(id, p)
+}
+
 func TestTenMessagesAreOneWake(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "model")
@@ -64,8 +71,7 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.wokenAfter(since, 5*time.Second, 10)
 		}},
 		{"five windows at most, for snapshots that supersede each other, too", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{MaxItems: new(int64(1))})
+			h.threadWith("a", inbox.Policy{MaxItems: new(int64(1))})
 			since := time.Now()
 			for i := range 10 {
 				h.ingest("a", grouped(fmt.Sprint(i), "pr:1"))
@@ -74,14 +80,12 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.wokenAfter(since, 5*time.Second, 1)
 		}},
 		{"as the policy says", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{WakeWindowMs: ms(20 * time.Second)})
+			h.threadWith("a", inbox.Policy{WakeWindowMs: ms(20 * time.Second)})
 			h.send("a", "hello")
 			h.wokenAfter(time.Now(), 20*time.Second, 1)
 		}},
 		{"not with 0", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{WakeWindowMs: new(int64)})
+			h.threadWith("a", inbox.Policy{WakeWindowMs: new(int64)})
 			h.send("a", "hello")
 			h.wokenAfter(time.Now(), 0, 1)
 		}},
@@ -109,8 +113,7 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.wokenAfter(since, 0, 2)
 		}},
 		{"nor if another snapshot supersedes it before it could wake", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{MaxItems: new(int64(1))})
+			h.threadWith("a", inbox.Policy{MaxItems: new(int64(1))})
 			h.start("a")
 			c := h.next(h.model)
 			h.ingest("a", at(grouped("1", "pr:1"), inbox.FlushImmediate))
@@ -130,6 +133,43 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.start("a")
 			h.speak(h.next(h.model))
 			h.wokenAfter(since, 0, 1)
+		}},
+		{"not behind a turn that a client has started after the first of them", setup{}, func(h *harness) {
+			since := begin(h)
+			h.start("a")
+			c := h.next(h.model)
+			h.send("a", "second")
+			h.speak(c)
+			h.wokenAfter(since, 0, 2)
+		}},
+		{"but behind a wake that could not tell them all", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			since := time.Now()
+			h.ingest("a", many(150, func(i int) inbox.Item { return item(fmt.Sprint(i)) })...)
+			h.wokenAfter(since, 0, 100)
+			h.wokenAfter(since, time.Second, 50)
+		}},
+		{"but behind a turn that an agent has started in its child thread", setup{}, func(h *harness) {
+			h.thread("o", "puppet")
+			h.childThread("o", "a", "model")
+			h.start("o")
+			owner := h.next(h.agent)
+			since := time.Now()
+			h.send("a", "hello")
+			h.child("o", "a", true)
+			h.speak(h.next(h.model))
+			h.wokenAfter(since, time.Second, 1)
+			owner.end(turns.Completed)
+		}},
+		{"but behind a turn that continues a rejected one", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			r := h.startWith(turns.Start{ThreadID: "a", Review: turns.ReviewOnSuccess})
+			h.speak(h.next(h.model))
+			since := time.Now()
+			h.send("a", "hello")
+			h.review(r.TurnID, turns.Rejected)
+			h.speak(h.next(h.model))
+			h.wokenAfter(since, time.Second, 1)
 		}},
 		{"but behind a turn that a client had started before", setup{}, func(h *harness) {
 			h.thread("a", "model")
@@ -171,8 +211,7 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.wokenAfter(since, 2*time.Second, 2)
 		}},
 		{"a snapshot of what the agent was told before, too", setup{}, func(h *harness) {
-			h.thread("a", "model")
-			h.configure("a", inbox.Policy{MaxItems: new(int64(1)), Ack: inbox.AckExplicit})
+			h.threadWith("a", inbox.Policy{MaxItems: new(int64(1)), Ack: inbox.AckExplicit})
 			h.ingest("a", grouped("1", "pr:1"))
 			h.speak(h.next(h.model))
 			time.Sleep(time.Minute)
@@ -232,8 +271,8 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			begin(h)
 			h.idle(h.model)
 			h.thread("d", "")
-			h.start("d") // behind a in the line
-			time.Sleep(time.Hour)
+			h.start("d")            // behind a in the line
+			time.Sleep(time.Second) // five windows are not over
 			h.send("a", "second")
 			synctest.Wait()
 			c.end(turns.Completed)

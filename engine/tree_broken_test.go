@@ -354,6 +354,69 @@ func forgetsEarlier() *variant {
 	}}
 }
 
+// listTells is a build in which the list of child turns for a new attempt tells nothing.
+func listTells() *variant {
+	return inLists(notify.InboxTold, func(e *inbox.Entry, box *inbox.Inbox) {
+		e.Fresh, e.ToldByTurnID, e.ToldSeq = true, "", 0
+		box.NewEntries++
+	})
+}
+
+// listForgets is a build in which stays told what such a list has no room for, and the list for an
+// attempt before had.
+func listForgets() *variant {
+	return inLists(notify.InboxUntold, func(e *inbox.Entry, box *inbox.Inbox) {
+		e.Fresh = false
+		box.NewEntries--
+	})
+}
+
+// inLists is a build that undoes what such a list does to entries by an event with this name.
+func inLists(method string, undo func(e *inbox.Entry, box *inbox.Inbox)) *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			ids := map[notify.ID]bool{}
+			listed := false
+			for i := range u.Drafts {
+				d := &u.Drafts[i]
+				if listed && d.Method == method {
+					switch b := d.Body.(type) {
+					case *inbox.Told:
+						for _, id := range b.EntryIDs {
+							ids[id] = true
+						}
+						d.Body = &inbox.Told{EntryIDs: []notify.ID{}, TurnID: b.TurnID}
+					case *inbox.Untold:
+						for _, id := range b.EntryIDs {
+							ids[id] = true
+						}
+						d.Body = &inbox.Untold{EntryIDs: []notify.ID{}, TurnID: b.TurnID, Silent: b.Silent}
+					}
+					if err := d.Encode(); err != nil {
+						w.h.t.Errorf("encode %+v: %v", d.Body, err)
+					}
+				}
+				c, is := d.Body.(*items.Created)
+				listed = listed || is && strings.Contains(string(c.Content), "Your turn is being tried again.")
+			}
+			if len(ids) == 0 {
+				return
+			}
+			var box *inbox.Inbox
+			for _, row := range u.Rows {
+				if b, is := row.(*inbox.Inbox); is {
+					box = b
+				}
+			}
+			for _, row := range u.Rows {
+				if e, is := row.(*inbox.Entry); is && ids[e.EntryID] {
+					undo(e, box)
+				}
+			}
+		})
+	}}
+}
+
 // The model has to see what it is for: each of these builds breaks one rule, and is
 // caught by the properties that need it.
 func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
@@ -376,12 +439,14 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 			}
 			return v
 		}, []string{"P6"}},
-		"an end in review counts as accepted": {"reviews", unreviewed, []string{"P1"}},
-		"a cut loses what was not read":       {"cuts", func() *variant { return &variant{losesCut: true} }, []string{"P1"}},
-		"an end forgets what was told before": {"murmur", forgetsEarlier, []string{"P2"}},
-		"ends wake their owner one by one":    {"siblings", func() *variant { return &variant{rows: func(r engine.Rows) engine.Rows { return eachEnd{r} }} }, []string{"P12"}},
-		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
-		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},
+		"an end in review counts as accepted":               {"reviews", unreviewed, []string{"P1"}},
+		"a cut loses what was not read":                     {"cuts", func() *variant { return &variant{losesCut: true} }, []string{"P1"}},
+		"an end forgets what was told before":               {"murmur", forgetsEarlier, []string{"P2"}},
+		"a list for a new attempt tells nothing":            {"retries", listTells, []string{"P1"}},
+		"a list for a new attempt forgets what is left out": {"retold", listForgets, []string{"P1"}},
+		"ends wake their owner one by one":                  {"siblings", func() *variant { return &variant{rows: func(r engine.Rows) engine.Rows { return eachEnd{r} }} }, []string{"P12"}},
+		"wakes without a word have no bound":                {"silent", unbounded, []string{"P11"}},
+		"chains of wakes have no bound":                     {"restless", unbounded, []string{"P11"}},
 		"a turn waits for outside work": {"outside", func() *variant {
 			return &variant{rows: func(r engine.Rows) engine.Rows { return waitsOutside{r} }}
 		}, []string{"O1"}},

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type treeLog struct {
 	entries map[notify.ID]*treeEntry
 	order   []*treeEntry
 	listed  bool                 // the event before is the list of child turns for a new attempt
+	listing []*treeEntry         // what was new and is in that list with its text, until its unit is over
+	said    map[string]string    // the last message of an attempt of a turn: its first line
 	waking  map[string]*treeTurn // wakes whose first unit has not told anything yet, by thread
 	waiting map[*treeTurn]bool   // turns that wait for child turns
 	jobs    map[string]*treeTurn // by parent turn and name
@@ -85,6 +88,7 @@ type treeEntry struct {
 	fresh   bool
 	atOnce  bool // an item that does not wait has posted it
 	leases  int
+	says    string // of the end: see treeLog.said
 	tells   []telling
 	acked   int64 // the seq of the acknowledgement
 	ackedBy inbox.By
@@ -101,16 +105,40 @@ func (w *forest) properties() {
 	l := &treeLog{
 		w: w, turns: map[string]*treeTurn{}, threads: map[string]*treeThread{}, natives: map[string]*treeEntry{},
 		raws: map[notify.ID]*treeEntry{}, entries: map[notify.ID]*treeEntry{}, waking: map[string]*treeTurn{},
-		waiting: map[*treeTurn]bool{}, jobs: map[string]*treeTurn{},
+		waiting: map[*treeTurn]bool{}, jobs: map[string]*treeTurn{}, said: map[string]string{},
 	}
 	for _, e := range w.h.seen {
 		l.now = e
 		l.event(e)
-		l.listed = e.Method == notify.ItemCreated && strings.Contains(string(e.raw), "Your turn is being tried again.")
+		l.list(e)
 		l.stuck()
 	}
 	l.atTheEnd()
 }
+
+// list follows the list of child turns for a new attempt: it tells what was new and is in it with
+// its text, in the same unit.
+func (l *treeLog) list(e event) {
+	if l.listed && e.Method == notify.InboxUntold { // it has no room for these
+		l.listed = false
+		return
+	}
+	for _, x := range l.listing {
+		if x.fresh {
+			l.breaks("P1", "%s %s was in a list with its text, and is still new after that", x.id, x.native)
+		}
+	}
+	l.listing = nil
+	l.listed = e.Method == notify.ItemCreated && strings.Contains(string(e.raw), "Your turn is being tried again.")
+	for _, x := range l.order {
+		if l.listed && x.thread == e.ThreadID && x.fresh && x.says != "" && strings.Contains(string(e.raw), `\n`+x.says+`\n`) {
+			l.listing = append(l.listing, x)
+		}
+	}
+}
+
+// resultLine is the first line of what the agents of a forest say.
+var resultLine = regexp.MustCompile(`result \d+ of \w+`)
 
 // breaks says that the log breaks a property.
 func (l *treeLog) breaks(property, format string, args ...any) {
@@ -127,6 +155,10 @@ func (l *treeLog) event(e event) {
 		l.thread(e, e.body(l.w.h.t).(*threads.Changed))
 	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached, notify.TurnReviewed:
 		l.turn(e, e.body(l.w.h.t))
+	case notify.ItemCreated:
+		if strings.Contains(string(e.raw), `"type":"agent_message"`) {
+			l.said[attemptKey(e.TurnID, e.Attempt)] = resultLine.FindString(string(e.raw))
+		}
 	case notify.HolonPaused, notify.HolonResumed:
 		l.free = e.Timestamp.Time
 	case notify.InboxConfigured:
@@ -601,6 +633,7 @@ func (l *treeLog) received(thread string, b *inbox.Received) {
 		l.breaks("P8", "it has the end %s, which was superseded", b.NativeID)
 	}
 	x.link, l.natives[b.NativeID] = x.turn.link, x
+	x.says = l.said[attemptKey(turnID, x.turn.Attempt)]
 }
 
 func (l *treeLog) posted(b *inbox.Posted) {
@@ -675,10 +708,12 @@ func (l *treeLog) names(ids []string, t *treeTurn) bool {
 }
 
 // got reports whether the agent has got an entry in the last attempt of a turn: in a message
-// that names it or, of an end, in the list of child turns.
+// that names it or, of an end, in the list of child turns, with its text.
 func (l *treeLog) got(t *treeTurn, x *treeEntry) bool {
 	now := attemptKey(t.TurnID, t.Attempt)
-	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(l.w.lists[now], ": the turn "+x.turn.TurnID+" ")
+	list := l.w.lists[now]
+	return l.w.given[now][string(x.id)] || x.turn != nil && strings.Contains(list, ": the turn "+x.turn.TurnID+" ") &&
+		(x.says == "" || strings.Contains(list, "\n"+x.says+"\n"))
 }
 
 func (l *treeLog) renew(ids []notify.ID) {

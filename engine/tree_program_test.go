@@ -63,6 +63,8 @@ type treeProfile struct {
 	calls    int      // of ten of those, how many wait for it in a call
 	outside  int      // of ten prompts, how many start outside work
 	silent   int      // of ten prompts, how many end without a word
+	long     int      // of ten results, how many are long
+	brittle  int      // of ten prompts, how many crash
 	more     int      // of ten wakes, how many start another background child
 	reviews  int      // of ten turns, how many have a review policy
 	jobs     int      // of ten turns, how many are those of programs that ask for jobs
@@ -107,6 +109,10 @@ var treeProfiles = map[string]treeProfile{
 	"siblings": { // many children of one turn, which end at different times
 		kinds:   []string{"start", "start", "background", "report", "wake", "idle", "interrupt", "retry"},
 		clients: 2, moves: 4, lives: 2, crashes: 3, children: 9, atOnce: 4, slots: []int{8}, threads: [][]string{{"a", "a1", "a2", "a3", "a4"}},
+	},
+	"retold": { // owners that are tried again, whose children say more than one list has room for
+		kinds:   []string{"start", "start", "background", "interrupt", "retry", "retry", "retry", "idle"},
+		clients: 2, moves: 8, lives: 2, crashes: 3, children: 9, atOnce: 4, long: 9, brittle: 5, more: 8, slots: []int{8}, threads: [][]string{{"a", "a1", "a2", "a3", "a4"}},
 	},
 	"windows": { // what comes in bursts, and what tells it
 		kinds:   []string{"send", "send", "send", "report", "report", "urgent", "start", "background", "idle", "idle", "wake", "pause thread", "resume thread", "ack", "retry"},
@@ -165,8 +171,8 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "windows", "windows", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside",
-	}[seed%36]
+		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside", "retold", "retold",
+	}[seed%38]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -211,14 +212,22 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		_, _ = l.e.Inboxes().Send(ctx, inbox.Send{ThreadID: parentThread(p.ThreadID), Text: "so far, so good", Sender: p.ThreadID})
 	}
 	if r.IntN(10) >= w.f.silent || n > 40 {
-		if p.Emit(ctx, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewAgentMessage(fmt.Sprint("result ", n, " of ", p.ThreadID))}) != nil {
+		result := fmt.Sprint("result ", n, " of ", p.ThreadID)
+		if w.f.long > 0 && r.IntN(10) < w.f.long { // four have no room in one list
+			result += "\n" + strings.Repeat("x", turns.MaxResultText)
+		}
+		if p.Emit(ctx, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewAgentMessage(result)}) != nil {
 			return stopped
 		}
 	}
 	if !think() {
 		return stopped
 	}
-	switch r.IntN(12) {
+	fate := r.IntN(12)
+	if w.f.brittle > 0 && r.IntN(10) < w.f.brittle {
+		fate = 1
+	}
+	switch fate {
 	case 0:
 		return turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_failed", Message: "it failed"}}
 	case 1:

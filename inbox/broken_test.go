@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/notify"
 )
@@ -65,6 +66,18 @@ var brokenRules = map[string]*broken{
 			c := *r
 			c.FlushAt = notify.TimeOf(b.Now.Add(b.Settings.Window))
 			return &c
+		},
+		caught: []string{"P6", "the digest"},
+	},
+	"a fallback waits for more without a cap": {
+		event: func(_ *history, b *Book, body any, _ bool) any {
+			return fallbackWaits(body, b.Now.Add(b.Settings.WakeWindow))
+		},
+		caught: []string{"P6"},
+	},
+	"a fallback waits as long as a group": {
+		event: func(_ *history, b *Book, body any, _ bool) any {
+			return fallbackWaits(body, b.Now.Add(b.Settings.Window))
 		},
 		caught: []string{"P6", "the digest"},
 	},
@@ -198,6 +211,17 @@ var brokenRules = map[string]*broken{
 		},
 		caught: []string{"is no item of its own"},
 	},
+}
+
+// fallbackWaits is the event, with another time at which a fallback is posted.
+func fallbackWaits(body any, until time.Time) any {
+	r, ok := body.(*Received)
+	if !ok || !r.Fallback {
+		return body
+	}
+	c := *r
+	c.FlushAt = notify.TimeOf(until)
+	return &c
 }
 
 type randomChooser struct{ *rand.Rand }

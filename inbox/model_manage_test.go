@@ -66,7 +66,7 @@ func (h *history) timer() operation {
 	c := CreateTimer{TimerID: id, Text: "look", EverySeconds: 60}
 	if h.Int(2, "at") == 0 {
 		in := time.Duration(1+h.Int(200, "in")) * time.Second
-		if h.Int(2, "soon") == 0 {
+		if h.Int(2, "soon") == 0 || h.focus == focusTimers {
 			in /= 1000
 		}
 		c.EverySeconds, c.At = 0, notify.TimeOf(h.w.now.Add(in))
@@ -139,9 +139,13 @@ func (h *history) clock() error {
 	if h.focus == focusTimers && advance > 3 {
 		advance %= 2
 	}
-	to := h.w.now.Add([]time.Duration{
+	by := []time.Duration{
 		10 * time.Millisecond, 90 * time.Millisecond, time.Second, 4 * time.Second, 16 * time.Second, 31 * time.Second, 65 * time.Second, 121 * time.Second, 25 * time.Hour,
-	}[advance])
+	}[advance]
+	if h.focus == focusFallbacks && advance < 6 { // within the window, for as long as one may wait for more
+		by = 900 * time.Millisecond
+	}
+	to := h.w.now.Add(by)
 	standstill := h.Int(4, "standstill") == 0
 	for range 1000 {
 		due := int64(0)

@@ -117,7 +117,7 @@ func newHistory(c chooser) *history {
 	}
 	w.bounds = bounds
 	return &history{
-		chooser: c, focus: c.Int(5, "focus"), w: w, client: w.newClient(), readers: []*reader{{}, {}, {}}, seen: map[string]int{},
+		chooser: c, focus: c.Int(6, "focus"), w: w, client: w.newClient(), readers: []*reader{{}, {}, {}}, seen: map[string]int{},
 		m: &naive{timers: map[string]*naiveTimer{}, lagged: map[string]int64{}, bounds: bounds, settings: w.settings()},
 	}
 }
@@ -152,7 +152,8 @@ const (
 	focusTurns = 1 + iota // of an agent without a word
 	focusAcks             // of one growing digest
 	focusRetention
-	focusTimers // which fire, and are created again under the same id
+	focusTimers    // which fire, and are created again under the same id
+	focusFallbacks // of one kind of event without a group, which keeps coming
 )
 
 func (h *history) step() error {
@@ -163,7 +164,14 @@ func (h *history) step() error {
 	if h.w.bounds.MaxUnackedItems < 10 && h.Int(10, "own") == 1 {
 		return h.unit(h.ownItem())
 	}
-	if h.focus > 0 && n < 50 {
+	switch {
+	case n >= 50:
+	case h.focus == focusFallbacks:
+		if err := h.unit(h.ingest()); err != nil {
+			return err
+		}
+		return h.clock()
+	case h.focus > 0:
 		n = map[int][]int{focusTurns: {1, 75, 76, 77}, focusAcks: {1, 52, 1, 65}, focusRetention: {1, 65, 40, 93}, focusTimers: {88, 40, 88, 40}}[h.focus][n%4]
 	}
 	switch {
@@ -273,6 +281,10 @@ func (h *history) item() Item {
 	if h.Int(2, "about") == 1 {
 		it.About = []string{"x", "y"}[h.Int(2, "subject")]
 		it.Outcome = []string{"", "success", "failure", "timed_out"}[h.Int(4, "outcome")]
+	}
+	if h.focus == focusFallbacks {
+		it.Source, it.Variant = "gh", "push"
+		return it
 	}
 	switch h.Int(8, "grouped") {
 	case 0:

@@ -157,12 +157,12 @@ func (o *ownSummary) readOpenItems() error {
 		if err != nil || it == nil {
 			return err
 		}
-		phrase, err := o.phrase([]byte(it.Content))
+		asked, err := turns.AskedOf(o.s, o.t, []byte(it.Content))
 		if err != nil {
 			return err
 		}
 		o.out.Waiting = append(o.out.Waiting, turns.WaitingItem{
-			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: sanitize.Line(phrase, turns.MaxSummaryText), Since: b.CreatedAt,
+			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: sanitize.Line(question.Phrase(asked), turns.MaxSummaryText), Since: b.CreatedAt,
 		})
 	}
 	if doing == "" {
@@ -171,24 +171,6 @@ func (o *ownSummary) readOpenItems() error {
 	c, err := o.content(doing)
 	o.out.Doing = turns.DoingOf(doing, c)
 	return err
-}
-
-// phrase says what a question asks for, by what it is about as well, as whoever answers reads
-// it: its own title is often only a path.
-func (o *ownSummary) phrase(content []byte) (string, error) {
-	asked := question.Asked{Content: content, Cwd: o.t.Cwd}
-	if c, err := items.Decode(content); err == nil {
-		if p, ok := c.(items.PermissionRequest); ok && p.Subject.ItemID != "" {
-			about, err := one(o.s, itemOf, items.ByID, p.Subject.ItemID)
-			if err != nil {
-				return "", err
-			}
-			if about != nil && about.ThreadID == o.t.ThreadID {
-				asked.Subject = []byte(about.Content)
-			}
-		}
-	}
-	return question.Phrase(asked), nil
 }
 
 // content reads and decodes the content of an item.

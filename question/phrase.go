@@ -26,7 +26,9 @@ func (w *wording) phrase() {
 	case w.subject.text("type") == "tool_call":
 		verb, about, is = w.use(about)
 	}
-	about = strings.TrimRight(about, "\n")
+	if about = strings.TrimRight(about, "\n"); w.asked.Redact != nil {
+		about = w.asked.Redact(about)
+	}
 	text := OneLine(about)
 	if is == words { // how they are spaced does not matter
 		text = strings.Join(strings.Fields(sanitize.Literal(about)), " ")

@@ -16,6 +16,10 @@ type Asked struct {
 	Cwd       string          // the directory of the thread; "" = unknown
 	Unread    bool            // the item that it is about cannot be read
 	Truncated bool            // the server has kept the question, or that item, without the middle of its texts
+
+	// Redact removes secrets from the words or the command in the phrase, before they are cut;
+	// nil = nothing is removed. It is for what leaves the server.
+	Redact func(string) string
 }
 
 // Words are a question in words.

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,43 @@ func TestAQuestionAndItsAnswerAreDelivered(t *testing.T) {
 		}
 		want(t, "arrived", w.target.take(), "item.created 8, item.updated 9")
 	})
+}
+
+// TestAQuestionIsSentWithWhatItIsAbout, without secrets, also where it is cut; and with the answer.
+func TestAQuestionIsSentWithWhatItIsAbout(t *testing.T) {
+	const key = "ghp_SENTINEL0123456789abcdefghijklmnopqr"
+	for command, title := range map[string]string{
+		"make deploy":                        "run make deploy",
+		"deploy --key " + key:                "run deploy --key [redacted]",
+		"deploy --key ghp_\x1b[0m" + key[4:]: "run deploy --key [redacted]",
+		strings.Repeat("x", 185) + " " + key: "run " + strings.Repeat("x", 185) + " [redacted]",
+		strings.Repeat("long ", 100):         "run " + strings.Repeat("long ", 40)[:199] + "…",
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.bridge("b")
+			w.subscribe("s", "b", "", bridges.OnQuestions)
+			m := w.thread("a")
+			turn(m, "t1")
+			m.Create("t1", "i0", items.StatusInProgress, items.CommandExecution{Type: items.KindCommandExecution, Command: command})
+			p := permission
+			p.Title, p.Subject = "Show the date", items.Subject{ItemID: "i0", Type: "command"}
+			m.Create("t1", "i1", items.StatusPending, p)
+			m.Commit()
+			synctest.Wait()
+			p.Outcome, p.ResolvedBy = &items.Outcome{Type: items.OutcomeSelected, OptionID: "y", Kind: items.AllowOnce}, "client"
+			m.Update("t1", "i1", items.StatusCompleted, p)
+			m.Commit()
+			synctest.Wait()
+			w.target.mu.Lock()
+			defer w.target.mu.Unlock()
+			if len(w.target.got) != 2 {
+				t.Fatalf("%d were sent", len(w.target.got))
+			}
+			for _, a := range w.target.got {
+				want(t, string(a.envelope.EventType), a.envelope.Data.Question.Title, title)
+			}
+		})
+	}
 }
 
 // TestAnAnsweredQuestionIsNotSent, nor its answer: nobody was asked.

@@ -349,6 +349,11 @@ func (t *taken) decide(tx ledger.Reader, row *bridges.Bridge, d *bridges.Deliver
 	if t.material.Title, err = bridges.TitleOf(tx, d.ThreadID, d.TurnID); err != nil {
 		return err
 	}
+	if t.chosen.Type == bridges.TypeQuestion || t.chosen.Type == bridges.TypeAnswer {
+		if t.material.Asked, err = turns.AskedIn(tx, d.ThreadID, []byte(t.chosen.Body.Content)); err != nil {
+			return err
+		}
+	}
 	if d.Method == notify.TurnReviewed {
 		v, err := tx.Get(turns.ByID, d.TurnID)
 		if err != nil {

@@ -15,12 +15,31 @@ import (
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 
 func (w *world) ofTurn(id, turnID string, on ...bridges.On) bridges.SubscriptionResult {
 	w.t.Helper()
 	return w.create(bridges.CreateSubscription{SubscriptionID: id, BridgeID: "b", TurnID: turnID, On: on})
+}
+
+// subscribedTurn begins the turn t1 of the thread a, and sends its end to the subscription s.
+func (w *world) subscribedTurn(on ...bridges.On) *persisttest.Maker {
+	w.t.Helper()
+	w.bridge("b")
+	m := w.thread("a")
+	turn(m, "t1")
+	w.ofTurn("s", "t1", on...)
+	return m
+}
+
+// is checks the state of the subscription s.
+func (w *world) is(want bridges.State, when string) {
+	w.t.Helper()
+	if v := w.view("s"); v.State != want {
+		w.t.Errorf("%s: it is not %s: %+v", when, want, v)
+	}
 }
 
 // followed reports whether the log is followed for a subscription.
@@ -97,10 +116,7 @@ func TestARetryMakesItsSubscriptionActiveAgain(t *testing.T) {
 	for crashAt := range 14 { // 0: it does not
 		t.Run(fmt.Sprint(crashAt), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.bridge("b")
-				m := w.thread("a")
-				turn(m, "t1")
-				w.ofTurn("s", "t1", bridges.OnFinal, bridges.OnProgress)
+				m := w.subscribedTurn(bridges.OnFinal, bridges.OnProgress)
 				w.life.mu.Lock()
 				w.life.crashAt = w.life.commits + crashAt
 				w.life.mu.Unlock()
@@ -118,9 +134,7 @@ func TestARetryMakesItsSubscriptionActiveAgain(t *testing.T) {
 				}
 				end(m, "t1")
 				steps()
-				if v := w.view("s"); v.State != bridges.Ended {
-					t.Fatalf("%+v", v)
-				}
+				w.is(bridges.Ended, "after its end")
 				turn(m, "t2") // another turn of the thread
 				end(m, "t2")
 				steps()
@@ -153,9 +167,7 @@ func TestARetryMakesItsSubscriptionActiveAgain(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				want(t, "sent after the end", w.target.take(), "")
-				if v := w.view("s"); v.State != bridges.Ended {
-					t.Errorf("after the end: %+v", v)
-				}
+				w.is(bridges.Ended, "after the end")
 			})
 		})
 	}
@@ -165,30 +177,21 @@ func TestARetryMakesItsSubscriptionActiveAgain(t *testing.T) {
 // that turn is one of its own.
 func TestASubscriptionFollowsTheTurnThatContinuesIts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.bridge("b")
-		m := w.thread("a")
-		turn(m, "t1")
-		w.ofTurn("s", "t1")
+		m := w.subscribedTurn()
 		m.EndInReview("t1")
 		m.Commit()
 		time.Sleep(time.Minute)
-		if v := w.view("s"); v.State != bridges.Active {
-			t.Errorf("while the end waits for a review: %+v", v)
-		}
+		w.is(bridges.Active, "while the end waits for a review")
 		m.Review("t1", turns.Rejected, "t2")
 		m.Add(notify.TurnQueued, "t2", "", &turns.QueuedEvent{Type: "queued", State: turns.Queued, Rank: 9, QueuedAt: notify.TimeOf(time.Now()), Continues: "t1", Continuations: 1})
 		m.Commit()
 		time.Sleep(time.Minute)
-		if v := w.view("s"); v.State != bridges.Active {
-			t.Errorf("while another turn continues it: %+v", v)
-		}
+		w.is(bridges.Active, "while another turn continues it")
 		turn(m, "t2")
 		last := end(m, "t2")
 		time.Sleep(time.Minute)
 		want(t, "sent", w.target.take(), fmt.Sprint("turn.completed ", last))
-		if v := w.view("s"); v.State != bridges.Ended {
-			t.Errorf("%+v", v)
-		}
+		w.is(bridges.Ended, "after its end")
 		retry(m, "t2")
 		last = end(m, "t2")
 		time.Sleep(time.Minute)
@@ -224,10 +227,7 @@ func TestARetryAsItsSubscriptionEnds(t *testing.T) {
 				hook := &interposed{method: notify.SubscriptionEnded}
 				w.change = func(cfg *Config) { hook.Log, cfg.Store = cfg.Store, hook }
 				w.restart()
-				w.bridge("b")
-				m := w.thread("a")
-				turn(m, "t1")
-				w.ofTurn("s", "t1")
+				m := w.subscribedTurn()
 				about, goOn := make(chan struct{}), make(chan struct{})
 				hook.before.Store(new(func() {
 					close(about)
@@ -251,9 +251,7 @@ func TestARetryAsItsSubscriptionEnds(t *testing.T) {
 				if got := w.target.take(); !strings.Contains(got, "turn.superseded") || !strings.HasSuffix(got, fmt.Sprint("turn.completed ", last)) {
 					t.Errorf("%s was sent, want %d at last", got, last)
 				}
-				if v := w.view("s"); v.State != bridges.Ended {
-					t.Errorf("%+v", v)
-				}
+				w.is(bridges.Ended, "after its end")
 			})
 		})
 	}
@@ -262,10 +260,7 @@ func TestARetryAsItsSubscriptionEnds(t *testing.T) {
 // TestACommandBeforeARetryIsFound makes the subscription active again, and the retry is not missed.
 func TestACommandBeforeARetryIsFound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.bridge("b")
-		m := w.thread("a")
-		turn(m, "t1")
-		w.ofTurn("s", "t1")
+		m := w.subscribedTurn()
 		last := end(m, "t1")
 		time.Sleep(time.Minute)
 		want(t, "sent", w.target.take(), fmt.Sprint("turn.completed ", last))
@@ -289,9 +284,7 @@ func TestACommandBeforeARetryIsFound(t *testing.T) {
 		if got := w.target.take(); !strings.Contains(got, "turn.superseded") {
 			t.Errorf("%s was sent", got)
 		}
-		if v := w.view("s"); v.State != bridges.Active {
-			t.Errorf("%+v", v)
-		}
+		w.is(bridges.Active, "after the retry")
 	})
 }
 
@@ -339,16 +332,11 @@ func TestCommandsToASubscriptionThatHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.bridge("b")
-				m := w.thread("a")
-				turn(m, "t1")
-				w.ofTurn("s", "t1")
+				m := w.subscribedTurn()
 				last := end(m, "t1")
 				time.Sleep(time.Minute)
 				want(t, "sent", w.target.take(), fmt.Sprint("turn.completed ", last))
-				if v := w.view("s"); v.State != bridges.Ended {
-					t.Fatalf("%+v", v)
-				}
+				w.is(bridges.Ended, "after its end")
 				if err := c.do(w, last); err != nil {
 					t.Fatal(err)
 				}
@@ -357,9 +345,7 @@ func TestCommandsToASubscriptionThatHasEnded(t *testing.T) {
 				if again := got == fmt.Sprint("turn.completed ", last); again != c.sent || !c.sent && got != "" {
 					t.Errorf("%q was sent", got)
 				}
-				if v := w.view("s"); v.State != c.want {
-					t.Errorf("%+v", v)
-				}
+				w.is(c.want, "after the command")
 				if c.want == bridges.Paused {
 					return
 				}
@@ -403,10 +389,7 @@ func TestASubscriptionOfOneTurnIsRefused(t *testing.T) {
 // TestASubscriptionThatHasEndedIsForgottenInTheEnd, and with the last one the follower of all.
 func TestASubscriptionThatHasEndedIsForgottenInTheEnd(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.bridge("b")
-		m := w.thread("a")
-		turn(m, "t1")
-		w.ofTurn("s", "t1")
+		m := w.subscribedTurn()
 		end(m, "t1")
 		time.Sleep(bridges.KeepEnded + 25*time.Hour)
 		synctest.Wait()

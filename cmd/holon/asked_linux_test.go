@@ -69,6 +69,16 @@ read prompt; read answer`}
 	if r := s.holon("respond", "-o", "json"); !strings.Contains(r.out, "Show the date") {
 		t.Errorf("programs read the item itself: %+v", r)
 	}
+	if got := s.want("tree"); !strings.Contains(got, "? run rm -r everything\n") || strings.Contains(got, "Show the date") {
+		t.Errorf("the tree:\n%s", got)
+	}
+	p := s.openTerminal("tree", "--watch")
+	p.await("? run rm -r everything")
+	s.want("run", "-d", "--agent=asks", "--thread=later", "go")
+	p.awaitAfter("later", "? run rm -r everything")
+	if strings.Contains(p.seen.String(), "Show the date") {
+		t.Error("the live tree has the agent's own words")
+	}
 }
 
 func TestRespondShowsAllOfAQuestion(t *testing.T) {

@@ -8,9 +8,10 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify"
-	wording "github.com/seed82539d15/holon/question"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -46,6 +47,8 @@ type treeQuestion struct {
 	ItemID string `json:"item_id"`
 	TurnID string `json:"turn_id,omitzero"`
 	Text   string `json:"text"`
+
+	about bool // the text may not have what it is about yet: see wordQuestions
 }
 
 // forestResult is a forest as programs get it.
@@ -146,7 +149,24 @@ func (f *forest) applyItem(e client.Event) {
 }
 
 func questionOf(itemID, turnID string, content jsontext.Value) treeQuestion {
-	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: wording.Phrase(wording.Asked{Content: []byte(content)})}
+	c := timeline.ReadContent([]byte(content))
+	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: questionLine(c.Phrase), about: c.Subject.ItemID != ""}
+}
+
+// questionLine is the phrase of a question in the one line of a tree.
+func questionLine(phrase string) string { return sanitize.Line(phrase, turns.MaxSummaryText) }
+
+// unworded are the questions whose text may not have what they are about yet, by thread.
+func (f *forest) unworded() map[string][]*treeQuestion {
+	all := map[string][]*treeQuestion{}
+	for id, t := range f.threads {
+		for i := range t.Questions {
+			if q := &t.Questions[i]; q.about {
+				all[id] = append(all[id], q)
+			}
+		}
+	}
+	return all
 }
 
 func (f *forest) applyTurn(e client.Event) {

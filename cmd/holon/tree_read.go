@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,7 +43,29 @@ func (c *caller) readForest(root string) (*forest, error) {
 	}); err != nil {
 		return nil, err
 	}
+	wordQuestions(c.ctx, c.client, f)
 	return f, c.readLastTurns(f)
+}
+
+// wordQuestions puts new questions into the words that holon respond has for them, with what they
+// are about. One of which that cannot be read keeps its own.
+func wordQuestions(ctx context.Context, c *client.Client, f *forest) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(8) // as in readLastTurns
+	for threadID, list := range f.unworded() {
+		for _, q := range list {
+			group.Go(func() error {
+				q.about = false
+				if read, _, err := readQuestion(ctx, c, threadID, q.ItemID); err == nil {
+					q.Text = questionLine(read.phrase)
+				}
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // it has no error
 }
 
 // readRows reads all rows of a list.

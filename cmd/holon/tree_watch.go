@@ -54,6 +54,7 @@ func followForest(c *caller, f *forest, feed *feed, screen *treeScreen, resized 
 				return feed.err
 			case item.state == nil:
 				f.apply(item.event)
+				wordQuestions(c.ctx, c.client, f)
 			case item.state.Kind == client.Lost:
 				lost = fmt.Sprintf("connection lost, attempt %d", item.state.Attempt)
 			default:
