@@ -50,6 +50,24 @@ func TestACallerHearsWhereItsCommandIs(t *testing.T) {
 	})
 }
 
+// A job is found by its name, not by a key. What is found commits nothing.
+func TestTheCallerOfAJobHearsOfIt(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.workflow()
+		for _, c := range []*caller{{}, {}} {
+			q := jobOf("a", "one", "do it")
+			q.Key = key("k", "turn/start")
+			q.Key.Caller = c
+			r := h.startWith(q)
+			if r.Found {
+				c.heard(h.t, "a job that was found")
+			} else {
+				c.heard(h.t, "a job", r.Seq)
+			}
+		}
+	})
+}
+
 // Items that wait at one inbox are stored in one unit.
 func TestCallersThatShareAUnitAllHearOfIt(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {

@@ -18,7 +18,7 @@ import (
 // startJob starts a job, or finds the one of this name in the parent turn. One that has
 // failed, or was interrupted or blocked, in an earlier attempt of the parent turn is retried.
 func (x *Children) startJob(ctx context.Context, q request) (turns.StartResult, error) {
-	q.Key = nil // the name says more: a key forgets, and is of one attempt
+	q.Key = q.Key.Unnamed() // the name of the job says more: a key forgets, and is of one attempt
 	const tries = 5
 	for i := 1; ; i++ {
 		r, err := x.tryJob(ctx, q)

@@ -68,6 +68,15 @@ type Key struct {
 // Given reports whether there is an idempotency key. k may be nil.
 func (k *Key) Given() bool { return k != nil && k.Key != "" }
 
+// Unnamed is the key without its name, for a command that knows its repetitions otherwise: its caller
+// still waits. nil of nil.
+func (k *Key) Unnamed() *Key {
+	if k == nil || k.Caller == nil {
+		return nil
+	}
+	return &Key{Caller: k.Caller}
+}
+
 // Caller waits for the answer of a command where others may read what it has committed.
 type Caller interface {
 	// Committed is called with the last seq of each unit of the command that has events: once it is

@@ -194,11 +194,30 @@ func (o *outlet) drain(ctx context.Context) bool {
 		return false
 	}
 	queue := o.take()
+	late(queue)
 	for _, a := range queue {
 		o.put(ctx, a)
 		<-o.slots
 	}
 	return o.logLines() || len(queue) > 0
+}
+
+// late moves answers back which come late anyway, behind those of commands whose commits are before
+// theirs: the events that such an answer follows would pass those commits.
+func late(queue []answer) {
+	for i := len(queue) - 2; i >= 0; i-- {
+		a := queue[i]
+		if a.hold != nil || a.seq == 0 {
+			continue
+		}
+		for j := len(queue) - 1; j > i; j-- {
+			if h := queue[j].hold; h != nil && h.seq > 0 && h.seq < a.seq {
+				copy(queue[i:], queue[i+1:j+1])
+				queue[j] = a
+				break
+			}
+		}
+	}
 }
 
 // answerAll writes the queued answers with the normal write timeout: at the end

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -318,6 +319,37 @@ func TestAnAnswerInTheQueueHoldsTheStreamToo(t *testing.T) {
 	}
 	if second.release(); mayReach(o) != 3 {
 		t.Errorf("when nothing runs the stream may reach %d", mayReach(o))
+	}
+}
+
+// The answer of a command that waits may come to the queue before that of a command which has
+// committed before it.
+func TestALateAnswerInTheQueuePassesNoCommitBeforeItsAnswer(t *testing.T) {
+	m := newMemory(0)
+	r := newRigWith(t, m)
+	var w bytes.Buffer
+	o := &outlet{server: r.server, w: &w, duplex: newDuplex(8), cursor: notify.NewCursor(r.server.cfg.Tail, m, notify.Filter{}, 0)}
+	defer o.drop()
+	m.append(t, made("t"), made("t"), made("t"))
+	var h hold
+	h.begin(o.duplex)
+	h.Committed(1)
+	for _, a := range []answer{{line: []byte("#read\n")}, {line: []byte("#interrupt\n"), seq: 3}, {line: []byte("#list\n")}, {line: []byte("#start\n"), seq: 1, hold: &h}, {line: []byte("#last\n")}} {
+		if _, ok := o.enqueue(a); !ok {
+			t.Fatal("an answer is not queued")
+		}
+		o.slots <- struct{}{}
+	}
+	o.drain(t.Context())
+	var got []string
+	for line := range strings.Lines(w.String()) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") {
+			line = "event"
+		}
+		got = append(got, line)
+	}
+	if want := "#read #list event #start event event #interrupt #last"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
 	}
 }
 
