@@ -327,3 +327,205 @@ func TestSoManySubscriptionsThatHaveEndedAreKept(t *testing.T) {
 		}
 	})
 }
+
+// silent is the answer of a target that says nothing: an attempt ends when it is cut off.
+func silent(release chan struct{}) func(*bridges.Outgoing, int) bridges.Result {
+	return func(*bridges.Outgoing, int) bridges.Result {
+		<-release
+		return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Arrived: true}
+	}
+}
+
+// TestAMoveIsCheckedBeforeItWaits for an attempt that is under way; what moves nothing waits for
+// nothing.
+func TestAMoveIsCheckedBeforeItWaits(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, _ *target) {
+		release := make(chan struct{})
+		defer close(release)
+		w.target.answer = silent(release)
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		began := time.Now()
+		if _, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", BridgeID: new("none")}); !errors.Is(err, bridges.ErrBridgeNotFound) {
+			t.Error(err)
+		}
+		var invalid *turns.InvalidError
+		if _, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", BridgeID: new("b2"), On: &[]bridges.On{}}); !errors.As(err, &invalid) {
+			t.Error(err)
+		}
+		if _, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "none", BridgeID: new("b2")}); !errors.Is(err, bridges.ErrSubscriptionNotFound) {
+			t.Error(err)
+		}
+		if r := w.move("s", "b"); r.Subscription.Generation != 1 {
+			t.Errorf("%+v", r.Subscription)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestAMoveWaitsForAnAttemptForSoLong, and then for one that does not end. What it may have
+// delivered is sent to the new target.
+func TestAMoveWaitsForAnAttemptForSoLong(t *testing.T) {
+	for _, how := range []string{"move", "delete and create"} {
+		for _, ends := range []time.Duration{time.Second, time.Hour} {
+			t.Run(fmt.Sprint(how, " ", ends), func(t *testing.T) {
+				inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+					release := make(chan struct{})
+					w.target.answer = silent(release)
+					w.subscribe("s", "b", "")
+					m := w.thread("a")
+					turn(m, "t1")
+					last := end(m, "t1")
+					synctest.Wait()
+					time.AfterFunc(ends, func() { close(release) })
+					began := time.Now()
+					if how == "move" {
+						w.move("s", "b2")
+					} else {
+						w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+						w.subscribe("s", "b2", "")
+					}
+					if took := time.Since(began); took != min(ends, patience+lateness) {
+						t.Errorf("it took %v", took)
+					}
+					time.Sleep(time.Minute)
+					want(t, "the other target", other.take(), fmt.Sprint("turn.completed ", last))
+					wantCount(t, "attempts at the old target", w.target.sends, 1)
+					time.Sleep(2 * time.Hour)
+					if v := w.view("s"); v.Pending != 0 || v.Cursor.LastSequence != last || v.Cursor.LastError != "" {
+						t.Errorf("%+v", v)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAMoveOnAFullDisk says at once what is the matter: what came of the last attempt cannot be
+// stored. When there is room it is stored, and not sent again.
+func TestAMoveOnAFullDisk(t *testing.T) {
+	for _, how := range []string{"move", "delete and create"} {
+		t.Run(how, func(t *testing.T) {
+			inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+				full := func(is bool) {
+					w.life.mu.Lock()
+					defer w.life.mu.Unlock()
+					w.life.full = is
+				}
+				w.target.answer = func(*bridges.Outgoing, int) bridges.Result {
+					full(true)
+					return bridges.Result{Outcome: bridges.Delivered, Status: 200}
+				}
+				w.subscribe("s", "b", "")
+				m := w.thread("a")
+				turn(m, "t1")
+				last := end(m, "t1")
+				synctest.Wait()
+				began := time.Now()
+				move := func() (err error) {
+					if how == "move" {
+						_, err = w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", BridgeID: new("b2")})
+						return err
+					}
+					_, err = w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b2"})
+					return err
+				}
+				if how != "move" {
+					full(false)
+					w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+					full(true)
+				}
+				if err := move(); !errors.Is(err, ledger.ErrStorageFull) || time.Since(began) != 0 {
+					t.Errorf("%v after %v", err, time.Since(began))
+				}
+				full(false)
+				time.Sleep(time.Minute)
+				if err := move(); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+				want(t, "the other target", other.take(), "")
+				want(t, "the old target", w.target.take(), fmt.Sprint("turn.completed ", last))
+				if v := w.view("s"); v.Pending != 0 || v.Cursor.LastSequence != last || v.BridgeID != "b2" {
+					t.Errorf("%+v", v)
+				}
+			})
+		})
+	}
+}
+
+// TestARefusedCommandChangesNothing: a subscription that has ended stays so, and nothing follows the
+// log for one that was not made.
+func TestARefusedCommandChangesNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		m := w.thread("a")
+		turn(m, "t1")
+		for _, c := range []bridges.CreateSubscription{{BridgeID: "none", TurnID: "t1"}, {BridgeID: "b", TurnID: "none"}} {
+			if r, err := w.s.SubscriptionCreate(background, c); err == nil {
+				t.Errorf("%+v", r)
+			}
+		}
+		if list := w.followers.Followers(); len(list) > 0 {
+			t.Errorf("%+v follow the log", list)
+		}
+		w.ofTurn("s", "t1")
+		last := end(m, "t1")
+		time.Sleep(time.Minute)
+		head := w.s.cfg.Head()
+		for name, refused := range map[string]func() error{
+			"update": func() error {
+				_, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", On: &[]bridges.On{}})
+				return err
+			},
+			"inbox": func() error {
+				_, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", On: &[]bridges.On{bridges.OnInbox}})
+				return err
+			},
+			"move": func() error {
+				_, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", BridgeID: new("none")})
+				return err
+			},
+			"skip": func() error {
+				_, err := w.s.SubscriptionSkip(background, bridges.SkipSubscription{SubscriptionID: "s", Reason: "no"})
+				return err
+			},
+			"skip one": func() error {
+				_, err := w.s.SubscriptionSkip(background, bridges.SkipSubscription{SubscriptionID: "s", Seq: last, Reason: "no"})
+				return err
+			},
+			"redeliver": func() error {
+				_, err := w.s.Redeliver(background, bridges.DeliveryID("s", 1), nil)
+				return err
+			},
+		} {
+			if err := refused(); err == nil {
+				t.Errorf("%s is not refused", name)
+			}
+			synctest.Wait()
+			if now := w.s.cfg.Head(); now != head {
+				t.Errorf("%s has made %d events", name, now-head)
+				head = now
+			}
+		}
+		if v := w.view("s"); v.State != bridges.Ended {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+// TestTheTargetOfAnotherBridgeIsItsOwn, if the command names none: that of before may be of another
+// kind.
+func TestTheTargetOfAnotherBridgeIsItsOwn(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, _ *target) {
+		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: bridges.Target{Channel: "C1"}})
+		if v := w.move("s", "b2").Subscription; v.Target != (bridges.Target{}) {
+			t.Errorf("%+v", v)
+		}
+	})
+}

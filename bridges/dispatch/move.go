@@ -67,7 +67,7 @@ func rest(ctx context.Context, l *lane) error {
 }
 
 // wake wakes those who rest: the round has ended, or cannot be recorded. l.mu is held.
-func (l *lane) wake() {
+func wake(l *lane) {
 	if l.idle != nil {
 		close(l.idle)
 		l.idle = nil

@@ -304,7 +304,7 @@ func (l *lane) finish(r *round, goOn bool) *round {
 		case err == nil:
 			l.s.known.left(l)
 			l.unrecorded = nil
-			l.wake()
+			wake(l)
 			l.kick()
 			return nil
 		case errors.Is(err, errChanged):
@@ -315,7 +315,7 @@ func (l *lane) finish(r *round, goOn bool) *round {
 		}
 		waits++
 		l.unrecorded = err
-		l.wake()
+		wake(l)
 		l.mu.Unlock()
 		select {
 		case <-time.After(storageRetry):

@@ -109,7 +109,10 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 // remove removes a notification. A server of before 2.16 cannot, so that it says then how the turn
 // has ended.
 func (n *ntfy) remove(a *attempt, p publication, sequenceID string) (problem string) {
-	_, r := a.change(request{method: http.MethodDelete, url: n.root.JoinPath(p.Topic, sequenceID), header: authorized(n.token)})
+	r, _ := patiently(a, func() (bridges.Result, bool) {
+		_, r := a.change(request{method: http.MethodDelete, url: n.root.JoinPath(p.Topic, sequenceID), header: authorized(n.token)})
+		return r, r.Outcome == bridges.Delivered || r.Outcome == bridges.Gone
+	})
 	if r.Outcome == bridges.Refused || r.Outcome == bridges.Gone {
 		p.SequenceID, p.Priority = sequenceID, quiet
 		r = n.publish(a, p)

@@ -81,10 +81,27 @@ func TestProgressThatCannotBeRemovedIsNoReasonToSendTheEndAgain(t *testing.T) {
 	editors(t, func(t *testing.T, l *kindstest.Listener, r *rig) {
 		progress := r.begun()
 		l.Fail("") // the post itself works
-		l.Fail(kindstest.Breaks)
+		for range 4 {
+			l.Fail(kindstest.Breaks)
+		}
 		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endSlot, progress)), bridges.Delivered)
 		r.sees("build completed", "it ended")
 		if !strings.Contains(got.Error, "the progress is still shown") || got.RemoteIDs[1] != progress.RemoteID {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Nothing removes it later, so the same delivery tries it again.
+func TestProgressIsRemovedAlthoughItFailsAtFirst(t *testing.T) {
+	editors(t, func(t *testing.T, l *kindstest.Listener, r *rig) {
+		progress := r.begun()
+		l.Fail("") // the post itself works
+		l.Fail(kindstest.Breaks)
+		l.Fail(kindstest.Breaks)
+		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endSlot, progress)), bridges.Delivered)
+		r.sees("it ended")
+		if got.Error != "" || got.RemoteIDs[1] != "" {
 			t.Errorf("%+v", got)
 		}
 	})

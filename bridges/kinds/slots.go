@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/bridges"
 )
@@ -34,7 +35,7 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 	ids := remoteIDs(o.Slots)
 	for i, slot := range o.Slots {
 		if slot.Remove {
-			last.Error = cmp.Or(last.Error, removeAll(e, slot, &ids[i]))
+			last.Error = cmp.Or(last.Error, removeAll(a, e, slot, &ids[i]))
 			continue
 		}
 		last, ids[i] = show1(e, slot)
@@ -48,9 +49,9 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 
 // removeAll removes the messages of a slot. Those that cannot be removed now are left, and the
 // error says so: the news itself has arrived.
-func removeAll(e editor, slot bridges.Slot, remoteID *string) (problem string) {
+func removeAll(a *attempt, e editor, slot bridges.Slot, remoteID *string) (problem string) {
 	left := slices.DeleteFunc(strings.Fields(slot.RemoteID), func(id string) bool {
-		r, done := e.remove(id)
+		r, done := patiently(a, func() (bridges.Result, bool) { return e.remove(id) })
 		if !done {
 			problem = "the progress is still shown: " + r.Error
 		}
@@ -58,6 +59,24 @@ func removeAll(e editor, slot bridges.Slot, remoteID *string) (problem string) {
 	})
 	*remoteID = strings.Join(left, " ")
 	return problem
+}
+
+// patiently tries several times to remove something: nothing removes it later, and the news, which
+// is posted, is not sent again for it.
+func patiently(a *attempt, remove func() (r bridges.Result, done bool)) (r bridges.Result, done bool) {
+	const tries, most = 4, 5 * time.Second
+	wait := 250 * time.Millisecond
+	for n := 1; ; n++ {
+		if r, done = remove(); done || n == tries || r.Outcome == bridges.Refused || r.RetryAfter > most {
+			return r, done
+		}
+		select {
+		case <-time.After(max(wait, r.RetryAfter)):
+			wait *= 2
+		case <-a.ctx.Done():
+			return r, false
+		}
+	}
 }
 
 // remoteIDs are what slots show before an attempt.
