@@ -28,6 +28,7 @@ type Extra struct {
 // shape describes a params type.
 type shape struct {
 	required []memberAt
+	given    []memberAt     // ids that mean more if they are left out: see shapeOf
 	keyed    bool           // takes an idempotency key
 	key      []int          // where the Key of an embedded command is; nil = none
 	by       []int          // where the By of an embedded command is; nil = none
@@ -55,7 +56,8 @@ type memberAt struct {
 
 // shapeOf reads a params struct. A member without omitzero is required; the
 // schemas follow the same rule. A required number is a pointer, because 0 is
-// not missing.
+// not missing. An id with the tag given:"id" means all if it is left out, so
+// "" is refused: a program whose variable is empty means none of them, not all.
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{}
 	_, s.keyed = reflect.New(t).Interface().(keyed)
@@ -73,6 +75,9 @@ func shapeOf(t reflect.Type) *shape {
 		}
 		if options == "" {
 			s.required = append(s.required, memberAt{f.Index, name})
+		}
+		if f.Tag.Get("given") == "id" {
+			s.given = append(s.given, memberAt{f.Index, name})
 		}
 		switch name {
 		case "thread_id":
@@ -137,12 +142,23 @@ func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad 
 			return p, Invalid(f.name, "required", "the member is required")
 		}
 	}
+	for _, f := range s.given {
+		if v.FieldByIndex(f.index).IsZero() && names(raw, f.name) {
+			return p, Invalid(f.name, "required", "is empty: give an id, or leave the member out for all")
+		}
+	}
 	if s.keyed {
 		if err := any(&p).(keyed).takeKey(method, raw); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+// names reports whether params, which were decoded, have a member that is not null.
+func names(raw jsontext.Value, name string) bool {
+	var all map[string]jsontext.Value
+	return json.Unmarshal(raw, &all) == nil && all[name] != nil && all[name].Kind() != 'n'
 }
 
 // decodeError says which member is wrong and why.

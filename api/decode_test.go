@@ -45,6 +45,27 @@ func TestEmbeddedCommandsTakeTheKeyAndNothingThatIsNotOfTheWire(t *testing.T) {
 	}
 }
 
+// TestAnEmptyIDDoesNotMeanAll: a program whose variable is empty sends the news of all threads
+// nowhere.
+func TestAnEmptyIDDoesNotMeanAll(t *testing.T) {
+	s := shapeOf(reflect.TypeFor[SubscriptionCreateParams]())
+	for raw, field := range map[string]string{
+		`{"bridge_id":"b"}`: "",
+		`{"bridge_id":"b","thread_id":null,"turn_id":null}`:   "",
+		`{"bridge_id":"thread_id","_meta":{"turn_id":""}}`:    "",
+		`{"bridge_id":"b","thread_id":"a","turn_id":"t"}`:     "",
+		`{"bridge_id":"b","thread_id":""}`:                    "thread_id",
+		`{"bridge_id":"b","turn_id":""}`:                      "turn_id",
+		`{"bridge_id":"b","thread_id":"a","turn_i\u0064":""}`: "turn_id",
+	} {
+		_, err := decodeParams[SubscriptionCreateParams]("subscription/create", jsontext.Value(raw), s)
+		var bad *Error
+		if got := errors.As(err, &bad); got != (field != "") || got && (bad.Data.Field != field || bad.Data.Reason != "required") {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}
+
 func TestParamsOfAnEmbeddedCommand(t *testing.T) {
 	decode := func(raw string) (TurnInterruptParams, error) {
 		p, refused := prepare[TurnInterruptParams](t.Context(), &Method{Name: "turn/interrupt"}, shapeOf(reflect.TypeFor[TurnInterruptParams]()), jsontext.Value(raw))

@@ -142,9 +142,9 @@ type CreateSubscription struct {
 	SubscriptionID string           `json:"subscription_id,omitzero"` // "" = the server makes one
 	BridgeID       string           `json:"bridge_id"`
 	Target         Target           `json:"target,omitzero"`
-	ThreadID       string           `json:"thread_id,omitzero"` // "" = all threads, or that of the turn
-	TurnID         string           `json:"turn_id,omitzero"`   // the subscription is of this turn, and of those that continue it; "" = of all
-	On             []On             `json:"on,omitzero"`        // neither On nor Methods: final
+	ThreadID       string           `json:"thread_id,omitzero" given:"id"` // "" = all threads, or that of the turn
+	TurnID         string           `json:"turn_id,omitzero" given:"id"`   // the subscription is of this turn, and of those that continue it; "" = of all
+	On             []On             `json:"on,omitzero"`                   // neither On nor Methods: final
 	Methods        []string         `json:"methods,omitzero"`
 	From           *From            `json:"from,omitzero"`
 	IncludeText    bool             `json:"include_text,omitzero"`
