@@ -210,12 +210,8 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// make makes the attempt as one of its round, and notes what it says of the target.
-func (a *attempt) make(s *Service, to *outlet, of *round) {
-	ctx, cancel := context.WithCancel(s.sending)
-	defer cancel()
-	of.making(cancel)
-	defer of.making(nil)
+// make makes the attempt, and notes what it says of the target.
+func (a *attempt) make(ctx context.Context, s *Service, to *outlet) {
 	a.began = s.now()
 	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.target}, a.out)
 	a.ended = s.now()

@@ -37,14 +37,14 @@ type round struct {
 	made   int  // how many have been made, or are being made; the first one always is
 	closed bool // no further one is made
 	isCut  bool
-	cancel context.CancelFunc // of the attempt that is being made; nil = none is
+	cancel context.CancelFunc // cuts off the attempt that is being made; nil = none was yet
 }
 
-// making says how the attempt that begins now is cut off; nil = it has ended.
+// making says how attempts of the round are cut off.
 func (r *round) making(cancel context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cancel = cancel; r.isCut && cancel != nil {
+	if r.cancel = cancel; r.isCut {
 		cancel()
 	}
 }
@@ -273,12 +273,15 @@ func (l *lane) send(r *round) {
 	defer l.s.places.left()
 	for r != nil {
 		keep := false
+		ctx, cancel := context.WithCancel(l.s.sending)
+		r.making(cancel)
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
-			a.make(l.s, l.out, r)
+			a.make(ctx, l.s, l.out)
 			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
 		}
+		cancel()
 		keep = keep && l.s.places.keep(l)
 		if !keep {
 			l.s.places.done(l)
@@ -302,7 +305,9 @@ func (l *lane) finish(r *round, goOn bool) *round {
 		case err == nil && next != nil:
 			return next
 		case err == nil:
-			l.s.known.left(l)
+			if l.sub.State == bridges.Deleted {
+				l.s.known.left(l)
+			}
 			l.unrecorded = nil
 			wake(l)
 			l.kick()
