@@ -256,6 +256,6 @@ func postRemainder(b *Book, d *Digest) notify.ID {
 	}
 	shown = shown[d.Pending:] // the newest are the pending ones
 	rest := *d
-	rest.show(shown)
+	rest.show(b.rows, shown)
 	return b.postSnapshot(&rest, ReasonRemainder, []notify.ID{}, d.Unacked, shown[0].Seq, false)
 }

@@ -275,7 +275,7 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	slices.Reverse(added)
 	if d.Subjects == 0 { // something newer about each was acknowledged before they came
 		shown := *d
-		shown.show(unackedOf(b, d))
+		shown.show(b.rows, unackedOf(b, d))
 		d = &shown
 	}
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)

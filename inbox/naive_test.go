@@ -57,7 +57,6 @@ type naiveItem struct {
 }
 
 type naiveDigest struct {
-	remainder                   bool // its newest snapshot is one
 	seq                         int64
 	source, resource, family    string
 	open, removed               bool
@@ -418,7 +417,7 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		}
 		want.LastRawID = RawID(it.seq)
 	}
-	want.Count, d.remainder = len(shown), reason == ReasonRemainder
+	want.Count = len(shown)
 	want.Summary = naiveSummary(d, shown, people)
 	want.Link = shown[len(shown)-1].link
 	superseded := notify.ID("")
@@ -441,15 +440,13 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] {
 		latest = d.latest.says
 	}
-	subjects := d.subjects(shown)
-	n := len(subjects)
-	if n == 0 {
-		n = len(shown)
-	}
-	if d.remainder || len(subjects) == 0 {
+	posted := &naiveDigest{items: slices.DeleteFunc(slices.Clone(d.items), func(it *naiveItem) bool { return it.pending })}
+	subjects := posted.subjects(shown)
+	outcomes := len(subjects) > 0
+	if !outcomes { // what is newer about each was acknowledged before: one of each is counted, and what came of it has changed
 		subjects = (&naiveDigest{items: shown}).subjects(shown)
-		n = len(subjects)
 	}
+	n := len(subjects)
 	if n == 1 && latest != "" {
 		return latest
 	}
@@ -469,7 +466,9 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	}
 	ends := map[string]int{}
 	for _, it := range subjects {
-		ends[it.outcome]++
+		if outcomes {
+			ends[it.outcome]++
+		}
 	}
 	sep := ": "
 	for n := len(subjects); n > 0; n-- { // the most frequent first, then in the order of the alphabet

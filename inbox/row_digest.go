@@ -153,20 +153,33 @@ func (d *Digest) takeAgain(s ledger.State, r *Raw) {
 	}
 }
 
-// show makes a digest say what these items are about, of which it says nothing yet: of those about
-// the same the newest counts.
-func (d *Digest) show(items []*Raw) {
+// show makes a digest say what these items are about, the newest arrival first. Of all that was
+// posted about the same the newest counts, also if it was acknowledged before; what is pending is
+// not known yet. If none of the items counts, one about each subject is counted, and what came of it
+// is not said: that is not true any more.
+func (d *Digest) show(v *view, items []*Raw) {
 	d.clear()
-	newest := map[string]*Raw{}
+	snapshot, _ := v.Row(EntryTable, d.Newest).(*Entry)
+	isPending := func(r *Raw) bool { return d.IsPending(snapshot, r) }
+	shown := map[string]*Raw{}
 	for _, r := range items {
-		if old := newest[r.About]; old == nil || r.NewerThan(old) {
-			newest[r.About] = r
+		d.span(r)
+		if old := shown[r.About]; old == nil || r.NewerThan(old) {
+			shown[r.About] = r
 		}
 	}
+	subjects := 0
 	for _, r := range items {
-		if d.span(r); r.About == "" || newest[r.About] == r {
+		if r.About != "" && shown[r.About] != r {
+			continue
+		}
+		subjects++
+		if newest := v.newestBut(isPending, r.AboutKey()); newest == nil || newest.Seq == r.Seq {
 			d.count(r)
 		}
+	}
+	if d.Subjects == 0 {
+		d.Subjects = subjects
 	}
 }
 
