@@ -418,8 +418,7 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		want.LastRawID = RawID(it.seq)
 	}
 	want.Count = len(shown)
-	want.Summary = naiveSummary(d, shown, people)
-	want.Link = shown[len(shown)-1].link
+	want.Summary, want.Link = naiveSummary(d, shown, people)
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
 		superseded = EntryID(d.newest.seq)
@@ -434,24 +433,33 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	return want.EntryID, nil
 }
 
-// naiveSummary is the sentence for the families that the model uses.
-func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
+// naiveSummary is the sentence for the families that the model uses, and the link beside it.
+func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) (s, link string) {
 	latest := ""
-	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] {
-		latest = d.latest.says
-	}
 	posted := &naiveDigest{items: slices.DeleteFunc(slices.Clone(d.items), func(it *naiveItem) bool { return it.pending })}
 	subjects := posted.subjects(shown)
 	outcomes := len(subjects) > 0
 	if !outcomes { // what is newer about each was acknowledged before: one of each is counted, and what came of it has changed
 		subjects = (&naiveDigest{items: shown}).subjects(shown)
 	}
+	leads := subjects[0]
+	for _, it := range subjects {
+		if !it.occurred.Before(leads.occurred) {
+			leads = it
+		}
+	}
+	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] && d.latest.says != "" {
+		latest, leads = d.latest.says, d.latest
+	}
+	if newest := d.newestAbout(leads.about); newest == nil || newest.link != "" { // it was not deleted
+		link = leads.link
+	}
 	n := len(subjects)
 	if n == 1 && latest != "" {
-		return latest
+		return latest, link
 	}
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
-	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
+	s = fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
 	if d.resource == "" {
 		s = fmt.Sprintf("%d %s of %s: %s", n, [2]string{"event", "events"}[min(n, 2)-1], d.source, d.family)
 	}
@@ -482,7 +490,7 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	if latest != "" {
 		s += "; latest: " + latest
 	}
-	return s
+	return s, link
 }
 
 func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, added []*naiveItem, closes bool) error {

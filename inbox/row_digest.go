@@ -148,38 +148,8 @@ func (d *Digest) clear() {
 
 func (d *Digest) takeAgain(s ledger.State, r *Raw) {
 	d.span(r)
-	if newest, ok := s.Row(RawTable, r.AboutKey()).(*Raw); !ok || newest.Seq == r.Seq {
+	if isNewest(s, r) {
 		d.count(r)
-	}
-}
-
-// show makes a digest say what these items are about, the newest arrival first. Of all that was
-// posted about the same the newest counts, also if it was acknowledged before; what is pending is
-// not known yet. If none of the items counts, one about each subject is counted, and what came of it
-// is not said: that is not true any more.
-func (d *Digest) show(v *view, items []*Raw) {
-	d.clear()
-	snapshot, _ := v.Row(EntryTable, d.Newest).(*Entry)
-	isPending := func(r *Raw) bool { return d.IsPending(snapshot, r) }
-	shown := map[string]*Raw{}
-	for _, r := range items {
-		d.span(r)
-		if old := shown[r.About]; old == nil || r.NewerThan(old) {
-			shown[r.About] = r
-		}
-	}
-	subjects := 0
-	for _, r := range items {
-		if r.About != "" && shown[r.About] != r {
-			continue
-		}
-		subjects++
-		if newest := v.newestBut(isPending, r.AboutKey()); newest == nil || newest.Seq == r.Seq {
-			d.count(r)
-		}
-	}
-	if d.Subjects == 0 {
-		d.Subjects = subjects
 	}
 }
 
