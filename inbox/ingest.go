@@ -144,7 +144,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	if g != nil {
 		digest := seq
 		if d != nil {
-			digest, failing = d.Seq, d.Failing
+			digest, failing = d.Seq, d.Failing && d.Unacked > 0 // all that was shown may be acknowledged
 			b.stats.Grouped++
 			if d.Revision > 0 {
 				b.stats.Merged++

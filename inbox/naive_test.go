@@ -333,7 +333,8 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		out.EntryID, err = m.postItem(next, it)
 		return out, err
 	}
-	first := g.Flush == FlushFirst && !d.failing
+	untold := !slices.ContainsFunc(d.items, func(it *naiveItem) bool { return !it.pending && !it.acked })
+	first := g.Flush == FlushFirst && (!d.failing || untold)
 	d.failing = d.failing || g.Flush == FlushFirst
 	switch {
 	case g.Breaks == BreaksAfter:

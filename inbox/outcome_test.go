@@ -301,6 +301,40 @@ func TestOnlyTheFirstFailurePostsAtOnce(t *testing.T) {
 	}
 }
 
+// Whoever has acknowledged all that was shown knows of no failure: the next one is the first. Naive:
+// what is pending keeps the digest open, so that the next failure waits like one that follows another.
+func TestAFailureAfterEverythingWasAcknowledgedPostsAtOnce(t *testing.T) {
+	w := newWorld()
+	n := 0
+	arrive := func(flush Flush, want string) {
+		t.Helper()
+		it := grouped(n)
+		n++
+		it.Grouping.Flush = flush
+		got := ""
+		for _, e := range w.must(t, func(b *Book) { _, _ = b.Ingest([]Item{it}) }) {
+			if p, ok := e.body.(*Posted); ok {
+				got += string(p.Reason)
+			}
+		}
+		if got != want {
+			t.Errorf("item %d is posted %q, want %q", n, got, want)
+		}
+	}
+	arrive(FlushFirst, "immediate")
+	arrive(FlushPassive, "")
+	arrive(FlushFirst, "")
+	w.ack(t, Ack{EntryIDs: []notify.ID{w.visible()[0].EntryID}})
+	arrive(FlushPassive, "")
+	arrive(FlushFirst, "immediate") // with what was pending
+	if l := w.visible(); len(l) != 1 || l[0].Count != 4 {
+		t.Errorf("visible is %+v", l)
+	}
+	arrive(FlushFirst, "")
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 1), w.item(t, 2)}}) // a part
+	arrive(FlushFirst, "")
+}
+
 // What has no group is bundled by its source and the kind of event, beside equal hints.
 func TestWhatHasNoGroupIsBundledByItsKind(t *testing.T) {
 	w := newWorld()
