@@ -87,6 +87,7 @@ func TestSubjectsOfWebhooks(t *testing.T) {
 		`{"kind":"build","build":7,"state":"Passed"}`:              "- 7   1", // a wrong outcome: no group, of neither kind
 		`{"kind":"build","build":7.5,"state":"passed"}`:            "-  passed  1",
 		`{"kind":["build"],"build":7,"state":"passed"}`:            "- 7 passed  1",
+		`{"kind":8,"build":7,"state":"passed"}`:                    "- 7 passed 8 0",
 		`{"kind":"build","build":7,"state":"passed","now":true}`:   "- 7 passed  0", // it does not wait
 	} {
 		m, err := c.item(nil, []byte(body), proof{})
@@ -100,6 +101,10 @@ func TestSubjectsOfWebhooks(t *testing.T) {
 		if got := fmt.Sprint(ref, " ", m.item.About, " ", m.item.Outcome, " ", m.item.Variant, " ", len(m.failed)); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
+	}
+	source.Variant = "len(payload.kind)" // a number as it is written
+	if _, err := Compile(source); err != nil {
+		t.Error(err)
 	}
 }
 

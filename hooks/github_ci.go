@@ -118,7 +118,9 @@ func (e *event) pullOf(run object, u ciUpdate) (ref string) {
 	case u.whole && len(pulls) > 0 && ref == "": // of several now, or of none here: so are its jobs
 		_ = e.runs.keep(u.run, "")
 	case ref == "":
-		ref = e.runs.of(u.run)
+		if ref = e.runs.of(u.run); ref != "" {
+			_ = e.runs.keep(u.run, ref) // it is heard of
+		}
 	default:
 		_ = e.runs.keep(u.run, ref) // without it, jobs of the run have a group of their own
 	}

@@ -21,8 +21,11 @@ type runs struct {
 
 // The bounds of what a source keeps.
 const (
-	runsFor = 7 * 24 * time.Hour
-	maxRuns = 10_000
+	// runsFor is how long a run is known: seven days after its last webhook, which is noted at most
+	// every runsNoted. A run and its jobs are some ten webhooks within minutes: one write is enough.
+	runsFor   = 7*24*time.Hour + runsNoted
+	runsNoted = time.Hour
+	maxRuns   = 10_000
 	// runsAtOnce is how many rows one write removes of those that are too old, and of those that
 	// are too many: more than it adds.
 	runsAtOnce = 10
@@ -30,23 +33,35 @@ const (
 
 // of returns the group of a run, "" if it is not known. While the store cannot be read, no run is.
 func (r *runs) of(run int) (ref string) {
+	ref, _ = r.noted(run)
+	return ref
+}
+
+// noted is like of, and returns when the group was kept last.
+func (r *runs) noted(run int) (ref string, at time.Time) {
 	if r.store == nil {
-		return ""
+		return "", at
 	}
 	_ = r.store.Read(context.Background(), func(tx ledger.Reader) error {
 		v, err := tx.Get(runOf, r.source, int64(run))
-		if v != nil && r.now().Sub(time.UnixMilli(v.Int(3))) < runsFor {
+		if v != nil {
+			at = time.UnixMilli(v.Int(3))
+		}
+		if v != nil && r.now().Sub(at) < runsFor {
 			ref = v.Text(2)
 		}
 		return err
 	})
-	return ref
+	return ref, at
 }
 
-// keep keeps the group of a run, "" if it has none any more, and removes what is too old or too
-// much. After an error, jobs of the run may get another group than the run.
+// keep keeps the group of a run for another runsFor, "" if it has none any more, and removes what is
+// too old or too much. After an error, jobs of the run may get another group than the run.
 func (r *runs) keep(run int, ref string) error {
-	if r.store == nil || r.of(run) == ref {
+	if r.store == nil {
+		return nil
+	}
+	if old, at := r.noted(run); old == ref && (ref == "" || r.now().Sub(at) < runsNoted) {
 		return nil
 	}
 	r.mu.Lock()

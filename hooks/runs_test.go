@@ -55,6 +55,31 @@ func TestGroupOfARunIsKeptForSevenDays(t *testing.T) {
 	})
 }
 
+// A run that waits for days for somebody to approve it stays in its group, as long as it is heard of:
+// its webhooks, and those of its jobs, count the seven days anew.
+func TestARunThatIsHeardOfKeepsItsGroup(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	onDisk(t, t.TempDir(), func(d *disk) {
+		c, now := ghSource(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		c.runs.store, c.runs.now = d, func() time.Time { return now }
+		const head = `{"action": "queued", "repository": {"id": 7}, `
+		const run, job = head + `"workflow_run": {"id": 3, "pull_requests": [{"number": 1}]}}`, head + `"workflow_job": {"run_id": 3, "id": 4}}`
+		for i, step := range []struct {
+			later       time.Duration
+			event, body string
+			want        string
+		}{
+			{0, "workflow_run", run, "pr:1"}, {week - time.Hour, "workflow_run", run, "pr:1"}, {week - time.Hour, "workflow_job", job, "pr:1"},
+			{time.Minute, "workflow_job", job, "pr:1"}, {week, "workflow_job", job, "pr:1"}, {week + 2*time.Hour, "workflow_job", job, "workflow_run:3"},
+		} {
+			now = now.Add(step.later)
+			if it, _ := github(t, c, step.event, step.body); it.Grouping == nil || it.Grouping.ResourceRef != step.want {
+				t.Errorf("step %d: the group is %+v, want %s", i, it.Grouping, step.want)
+			}
+		}
+	})
+}
+
 // Webhooks arrive at once, and what one of them keeps anew, another one finds too old.
 func TestRunsThatAreKeptAtOnceStay(t *testing.T) {
 	onDisk(t, t.TempDir(), func(d *disk) {

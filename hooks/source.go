@@ -79,7 +79,7 @@ func keyError(key, format string, args ...any) error {
 // kinds of the results of the expressions, by key.
 var kinds = map[string]reflect.Kind{
 	"native_id": reflect.Interface, "summary": reflect.String, "resource_ref": reflect.String, "event_family": reflect.String,
-	"variant": reflect.String, "about": reflect.Interface, "outcome": reflect.String,
+	"variant": reflect.Interface, "about": reflect.Interface, "outcome": reflect.String,
 	"immediate": reflect.Bool, "breaks": reflect.String, "filter": reflect.Bool, "link": reflect.String,
 }
 

@@ -256,6 +256,9 @@ func postRemainder(b *Book, d *Digest) notify.ID {
 	}
 	shown = shown[d.Pending:] // the newest are the pending ones
 	rest := *d
-	rest.show(shown)
-	return b.postSnapshot(&rest, ReasonRemainder, []notify.ID{}, d.Unacked, shown[0].Seq, false)
+	newest := rest.show(b.rows, shown)
+	if said := d.lastSaid(b.rows); said != nil && shown[0].Seq == d.LastRaw {
+		newest = said
+	}
+	return b.postSnapshot(&rest, newest, ReasonRemainder, []notify.ID{}, d.Unacked, shown[0].Seq, false)
 }

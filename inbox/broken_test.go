@@ -161,6 +161,20 @@ var brokenRules = map[string]*broken{
 		},
 		caught: []string{"P1: posted"},
 	},
+	"a snapshot leads to what came last": {
+		event: func(_ *history, b *Book, body any, _ bool) any {
+			p, ok := body.(*Posted)
+			if !ok {
+				return body
+			}
+			c := *p
+			if last, ok := b.rows.Row(RawTable, seqOf(p.Entry.LastRawID)).(*Raw); ok {
+				c.Entry.Link = last.Link
+			}
+			return &c
+		},
+		caught: []string{"P1: posted"},
+	},
 	"the flush is in another unit than its item": {
 		event: func(h *history, _ *Book, body any, last bool) any {
 			if p, ok := body.(*Posted); ok && last && p.Reason != ReasonRemainder && h.Int(12, "second crash") == 11 {

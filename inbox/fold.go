@@ -391,7 +391,7 @@ func (f *folding) ack(r *Raw) {
 // ackedInDigest acknowledges items of a digest that are in a snapshot, the newest first.
 func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 	d := f.digest(seq)
-	said := f.lastSaid(d)
+	said := d.lastSaid(f.s)
 	for _, r := range list {
 		d.Unacked--
 		if !r.Told {
@@ -427,22 +427,6 @@ func (f *folding) ackedInDigest(seq int64, list []*Raw) {
 		d.LastSummary = "" // what is left must not say it
 	}
 	f.s.Put(d)
-}
-
-// lastSaid is the item that has said the digest's LastSummary, nil if there is none: the last one
-// that is the newest about its subject.
-func (f *folding) lastSaid(d *Digest) (said *Raw) {
-	if d.LastSummary == "" {
-		return nil
-	}
-	f.s.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
-		r := row.(*Raw)
-		if newest, ok := f.s.Row(RawTable, r.AboutKey()).(*Raw); r.AckedSeq == 0 && (!ok || newest.Seq == r.Seq) {
-			said = r
-		}
-		return said == nil
-	})
-	return said
 }
 
 // lose takes n acknowledged items from an entry. fresh says whether a visible

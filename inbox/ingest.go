@@ -144,7 +144,7 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 	if g != nil {
 		digest := seq
 		if d != nil {
-			digest, failing = d.Seq, d.Failing
+			digest, failing = d.Seq, d.Failing && d.Unacked > 0 // all that was shown may be acknowledged
 			b.stats.Grouped++
 			if d.Revision > 0 {
 				b.stats.Merged++
@@ -273,12 +273,15 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 		return len(added) < d.Pending
 	})
 	slices.Reverse(added)
+	var newest *Raw
 	if d.Subjects == 0 { // something newer about each was acknowledged before they came
 		shown := *d
-		shown.show(unackedOf(b, d))
+		newest = shown.show(b.rows, unackedOf(b, d))
 		d = &shown
+	} else {
+		newest = d.newestCounted(b.rows)
 	}
-	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
+	id := b.postSnapshot(d, newest, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
 	if closes && reason != ReasonRollover {
 		b.stats.closed(reason)
 	}
@@ -296,9 +299,9 @@ func unackedOf(b *Book, d *Digest) (list []*Raw) {
 	return list
 }
 
-// postSnapshot posts a snapshot of count items up to the raw item last. It
-// supersedes the snapshot before, unless that is fully acknowledged.
-func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count int, last int64, closes bool) notify.ID {
+// postSnapshot posts a snapshot of count items up to the raw item last; newest is the one of them
+// to which it leads. It supersedes the snapshot before, unless that is fully acknowledged.
+func (b *Book) postSnapshot(d *Digest, newest *Raw, reason Reason, added []notify.ID, count int, last int64, closes bool) notify.ID {
 	seq := b.rows.unit.NextSeq()
 	body := &Posted{
 		Entry: Entry{
@@ -308,8 +311,8 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
-	if r, ok := b.rows.Row(RawTable, last).(*Raw); ok {
-		body.Entry.Link = r.Link
+	if newest != nil {
+		body.Entry.Link = linkTo(b.rows, newest)
 	}
 	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID

@@ -71,8 +71,11 @@ type Flush string
 const (
 	FlushNormal    Flush = "normal"
 	FlushImmediate Flush = "immediate"
-	FlushFirst     Flush = "first"   // only the first such item since the last snapshot that its window has posted does not wait
 	FlushPassive   Flush = "passive" // it waits for the next snapshot, and is no reason for one
+
+	// FlushFirst does not wait, unless such an item has come since the last snapshot that was posted
+	// for another reason, and not everything that was shown is acknowledged.
+	FlushFirst Flush = "first"
 )
 
 // Flushes are the values of Flush.

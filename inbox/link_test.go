@@ -2,8 +2,10 @@ package inbox
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -78,6 +80,55 @@ func TestWhatIsLeftOfASnapshotKeepsItsLink(t *testing.T) {
 	w.must(t, func(b *Book) { _, _ = b.Ack(Ack{RawIDs: []notify.ID{newest}}) })
 	if left := w.visible(); len(left) != 1 || left[0].Link != "https://h.example/n3" { // of the newest that is left
 		t.Errorf("left is %+v", left)
+	}
+}
+
+// Webhooks arrive in any order. What was deleted has no page any more.
+func TestASnapshotLeadsToTheNewestThatItIsAbout(t *testing.T) {
+	on := func(w *world, n int, comment, did string, at time.Duration) Item {
+		it := w.onComment(n, comment, did, "words", at)
+		if did != "deleted" {
+			it.Link = "https://h.example/" + comment
+		}
+		return it
+	}
+	leads := func(w *world, summary, link string) {
+		t.Helper()
+		w.flush(t)
+		if l := w.visible(); len(l) != 1 || l[0].Summary != summary || l[0].Link != link {
+			t.Errorf("%+v, want %q to lead to %q", l, summary, link)
+		}
+	}
+	w := newWorld()
+	w.ingest(t, on(w, 1, "c7", "deleted", 0), on(w, 2, "c7", "wrote", -time.Minute))
+	leads(w, "ann deleted a comment: words", "")
+	w.ingest(t, on(w, 3, "c8", "wrote", -time.Second))
+	leads(w, "2 comments on pr:1 by ann; latest: ann wrote a comment: words", "https://h.example/c8")
+
+	w = newWorld() // a late edit of what was deleted, which was acknowledged
+	w.ingest(t, on(w, 1, "c7", "wrote", -time.Minute), on(w, 2, "c8", "wrote", -time.Hour), on(w, 3, "c7", "deleted", 0))
+	w.flush(t)
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 1), w.item(t, 3)}})
+	w.ingest(t, on(w, 4, "c7", "edited", -time.Second))
+	leads(w, "1 comment on pr:1 by ann", "https://h.example/c8")
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 2)}})
+	leads(w, "1 comment on pr:1 by ann", "") // nothing else is left
+
+	w = newWorld() // what says nothing is not quoted
+	for i, at := range []time.Duration{-time.Hour, -time.Second, -time.Minute} {
+		it := on(w, i, "c"+strconv.Itoa(i), "wrote", at)
+		it.Summary = ""
+		w.ingest(t, it)
+	}
+	leads(w, "3 comments on pr:1 by ann", "https://h.example/c1")
+
+	w = newWorld() // of what is left while the deletion is pending
+	w.ingest(t, on(w, 1, "c7", "wrote", -time.Second), on(w, 2, "c8", "wrote", -time.Hour))
+	w.flush(t)
+	w.ingest(t, on(w, 3, "c7", "deleted", 0))
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 2)}})
+	if l := w.visible(); len(l) != 1 || l[0].Count != 1 || l[0].Link != "" {
+		t.Errorf("%+v", l)
 	}
 }
 

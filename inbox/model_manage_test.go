@@ -66,7 +66,10 @@ func (h *history) timer() operation {
 	c := CreateTimer{TimerID: id, Text: "look", EverySeconds: 60}
 	if h.Int(2, "at") == 0 {
 		in := time.Duration(1+h.Int(200, "in")) * time.Second
-		if h.Int(2, "soon") == 0 || h.focus == focusTimers {
+		switch soon := h.Int(2, "soon") == 0; {
+		case h.focus == focusTimers: // before the clock is next looked at, mostly
+			in = time.Millisecond + in/10_000
+		case soon:
 			in /= 1000
 		}
 		c.EverySeconds, c.At = 0, notify.TimeOf(h.w.now.Add(in))

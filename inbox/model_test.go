@@ -297,9 +297,7 @@ func (h *history) item() Item {
 	if h.focus == focusAcks {
 		it.Source = "gh"
 		g.ResourceRef, g.EventFamily = "pr:1", "comments"
-		if h.Int(3, "now") == 1 {
-			g.Flush = FlushImmediate
-		}
+		g.Flush = []Flush{"", "", FlushImmediate, FlushImmediate, FlushFirst, FlushPassive}[h.Int(6, "now")]
 		it.Grouping = g
 		return it
 	}

@@ -57,7 +57,6 @@ type naiveItem struct {
 }
 
 type naiveDigest struct {
-	remainder                   bool // its newest snapshot is one
 	seq                         int64
 	source, resource, family    string
 	open, removed               bool
@@ -334,7 +333,8 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		out.EntryID, err = m.postItem(next, it)
 		return out, err
 	}
-	first := g.Flush == FlushFirst && !d.failing
+	untold := !slices.ContainsFunc(d.items, func(it *naiveItem) bool { return !it.pending && !it.acked })
+	first := g.Flush == FlushFirst && (!d.failing || untold)
 	d.failing = d.failing || g.Flush == FlushFirst
 	switch {
 	case g.Breaks == BreaksAfter:
@@ -418,9 +418,8 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 		}
 		want.LastRawID = RawID(it.seq)
 	}
-	want.Count, d.remainder = len(shown), reason == ReasonRemainder
-	want.Summary = naiveSummary(d, shown, people)
-	want.Link = shown[len(shown)-1].link
+	want.Count = len(shown)
+	want.Summary, want.Link = naiveSummary(d, shown, people)
 	superseded := notify.ID("")
 	if d.newest != nil && d.newest.ackedSeq == 0 {
 		superseded = EntryID(d.newest.seq)
@@ -435,26 +434,33 @@ func (m *naive) post(d *naiveDigest, reason Reason, closes bool) (notify.ID, err
 	return want.EntryID, nil
 }
 
-// naiveSummary is the sentence for the families that the model uses.
-func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) string {
+// naiveSummary is the sentence for the families that the model uses, and the link beside it.
+func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) (s, link string) {
 	latest := ""
-	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] {
-		latest = d.latest.says
-	}
-	subjects := d.subjects(shown)
-	n := len(subjects)
-	if n == 0 {
-		n = len(shown)
-	}
-	if d.remainder || len(subjects) == 0 {
+	posted := &naiveDigest{items: slices.DeleteFunc(slices.Clone(d.items), func(it *naiveItem) bool { return it.pending })}
+	subjects := posted.subjects(shown)
+	outcomes := len(subjects) > 0
+	if !outcomes { // what is newer about each was acknowledged before: one of each is counted, and what came of it has changed
 		subjects = (&naiveDigest{items: shown}).subjects(shown)
-		n = len(subjects)
 	}
+	leads := subjects[0]
+	for _, it := range subjects {
+		if !it.occurred.Before(leads.occurred) {
+			leads = it
+		}
+	}
+	if slices.Contains(shown, d.latest) && shown[len(shown)-1] == d.items[len(d.items)-1] && d.latest.says != "" {
+		latest, leads = d.latest.says, d.latest
+	}
+	if newest := d.newestAbout(leads.about); newest == nil || newest.link != "" { // it was not deleted
+		link = leads.link
+	}
+	n := len(subjects)
 	if n == 1 && latest != "" {
-		return latest
+		return latest, link
 	}
 	words := map[string][2]string{"comments": {"comment", "comments"}, "ci_updates": {"ci update", "ci updates"}}[d.family]
-	s := fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
+	s = fmt.Sprintf("%d %s on %s", n, words[min(n, 2)-1], d.resource)
 	if d.resource == "" {
 		s = fmt.Sprintf("%d %s of %s: %s", n, [2]string{"event", "events"}[min(n, 2)-1], d.source, d.family)
 	}
@@ -469,7 +475,9 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	}
 	ends := map[string]int{}
 	for _, it := range subjects {
-		ends[it.outcome]++
+		if outcomes {
+			ends[it.outcome]++
+		}
 	}
 	sep := ": "
 	for n := len(subjects); n > 0; n-- { // the most frequent first, then in the order of the alphabet
@@ -483,7 +491,7 @@ func naiveSummary(d *naiveDigest, shown []*naiveItem, people map[string]bool) st
 	if latest != "" {
 		s += "; latest: " + latest
 	}
-	return s
+	return s, link
 }
 
 func samePost(got *Posted, want *Entry, reason Reason, supersedes notify.ID, added []*naiveItem, closes bool) error {

@@ -129,6 +129,50 @@ func TestWhatHasNoTimeIsTheNewest(t *testing.T) {
 	}
 }
 
+// item is the raw item of a webhook.
+func (w *world) item(t *testing.T, n int) notify.ID {
+	t.Helper()
+	for _, r := range all[*Raw](w.store, RawTable) {
+		if r.NativeID == grouped(n).NativeID {
+			return RawID(r.Seq)
+		}
+	}
+	t.Fatalf("there is no item %d", n)
+	return ""
+}
+
+// Naive: of what is left the newest counts, so that a comment whose deletion was acknowledged by
+// itself is there again.
+func TestWhatWasAcknowledgedDecidesWhatItIsAbout(t *testing.T) {
+	says := func(w *world, want string) {
+		t.Helper()
+		if l := w.visible(); len(l) != 1 || l[0].Summary != want {
+			t.Errorf("%+v, want %s", l, want)
+		}
+	}
+	w := newWorld()
+	w.ingest(t, w.onComment(1, "comment:7", "wrote", "secret", -50*time.Second), w.onComment(2, "comment:8", "wrote", "hello", -60*time.Second), w.onComment(3, "comment:7", "deleted", "", 0))
+	w.flush(t)
+	w.ingest(t, w.onComment(4, "comment:8", "edited", "hello!", time.Second))
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 3)}})
+	says(w, "1 comment on pr:1 by ann") // what is pending is not known yet
+	w.flush(t)
+	says(w, "ann edited a comment: hello!")
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 4), w.item(t, 2)}})
+	says(w, "1 comment on pr:1 by ann") // it is not acknowledged, and the deletion was
+
+	w = newWorld()
+	run := func(n int, outcome string) Item {
+		it := grouped(n)
+		it.About, it.Outcome = "run:1", outcome
+		return it
+	}
+	w.ingest(t, run(1, "failure"), run(2, "success"))
+	w.flush(t)
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 2)}})
+	says(w, "1 comment on pr:1") // it does not fail any more
+}
+
 // What a digest says is made anew of what is left of it.
 func TestOutcomesOfWhatIsLeft(t *testing.T) {
 	w := newWorld()
@@ -255,6 +299,40 @@ func TestOnlyTheFirstFailurePostsAtOnce(t *testing.T) {
 	if want := []Reason{ReasonImmediate, ReasonWindow, ReasonImmediate, ReasonImmediate}; !slices.Equal(reasons, want) {
 		t.Errorf("posted %v, want %v", reasons, want)
 	}
+}
+
+// Whoever has acknowledged all that was shown knows of no failure: the next one is the first. Naive:
+// what is pending keeps the digest open, so that the next failure waits like one that follows another.
+func TestAFailureAfterEverythingWasAcknowledgedPostsAtOnce(t *testing.T) {
+	w := newWorld()
+	n := 0
+	arrive := func(flush Flush, want string) {
+		t.Helper()
+		it := grouped(n)
+		n++
+		it.Grouping.Flush = flush
+		got := ""
+		for _, e := range w.must(t, func(b *Book) { _, _ = b.Ingest([]Item{it}) }) {
+			if p, ok := e.body.(*Posted); ok {
+				got += string(p.Reason)
+			}
+		}
+		if got != want {
+			t.Errorf("item %d is posted %q, want %q", n, got, want)
+		}
+	}
+	arrive(FlushFirst, "immediate")
+	arrive(FlushPassive, "")
+	arrive(FlushFirst, "")
+	w.ack(t, Ack{EntryIDs: []notify.ID{w.visible()[0].EntryID}})
+	arrive(FlushPassive, "")
+	arrive(FlushFirst, "immediate") // with what was pending
+	if l := w.visible(); len(l) != 1 || l[0].Count != 4 {
+		t.Errorf("visible is %+v", l)
+	}
+	arrive(FlushFirst, "")
+	w.ack(t, Ack{RawIDs: []notify.ID{w.item(t, 1), w.item(t, 2)}}) // a part
+	arrive(FlushFirst, "")
 }
 
 // What has no group is bundled by its source and the kind of event, beside equal hints.

@@ -148,25 +148,8 @@ func (d *Digest) clear() {
 
 func (d *Digest) takeAgain(s ledger.State, r *Raw) {
 	d.span(r)
-	if newest, ok := s.Row(RawTable, r.AboutKey()).(*Raw); !ok || newest.Seq == r.Seq {
+	if isNewest(s, r) {
 		d.count(r)
-	}
-}
-
-// show makes a digest say what these items are about, of which it says nothing yet: of those about
-// the same the newest counts.
-func (d *Digest) show(items []*Raw) {
-	d.clear()
-	newest := map[string]*Raw{}
-	for _, r := range items {
-		if old := newest[r.About]; old == nil || r.NewerThan(old) {
-			newest[r.About] = r
-		}
-	}
-	for _, r := range items {
-		if d.span(r); r.About == "" || newest[r.About] == r {
-			d.count(r)
-		}
 	}
 }
 

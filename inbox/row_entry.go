@@ -28,7 +28,7 @@ type Entry struct {
 	EventFamily  string      `json:"event_family,omitzero"`
 	Fallback     bool        `json:"fallback,omitzero"` // of a digest of what has no resource_ref: EventFamily is the kind of event
 	Summary      string      `json:"summary"`
-	Link         string      `json:"link,omitzero"` // where its newest item can be looked at
+	Link         string      `json:"link,omitzero"` // where the newest that it is about can be looked at
 	Count        int         `json:"count"`
 	LastRawID    notify.ID   `json:"last_raw_id"`
 	FirstAt      notify.Time `json:"first_at"`

@@ -129,6 +129,29 @@ func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
 	return row
 }
 
+// newestBut is like newestAbout, of the items that are not left out.
+func (v *view) newestBut(leftOut func(*Raw) bool, key AboutKey) (newest *Raw) {
+	if r, ok := v.newestAbout(key).(*Raw); !ok || !leftOut(r) {
+		return r
+	}
+	for _, row := range v.overlay[RawTable] {
+		if r := row.(*Raw); r.AboutKey() == key && !leftOut(r) && (newest == nil || r.NewerThan(newest)) {
+			newest = r
+		}
+	}
+	if key.Digest <= 0 {
+		return newest
+	}
+	v.scan(RawTable, ledger.Range{Index: RawAbout, Prefix: []any{key.Digest, key.About}, Newest: true}, func(row ledger.Row) bool {
+		r := row.(*Raw)
+		if !leftOut(r) && (newest == nil || r.NewerThan(newest)) {
+			newest = r
+		}
+		return leftOut(r) // the first one that is not is the newest
+	})
+	return newest
+}
+
 // visibleAt lists the entries after one seq and up to another that were visible then and are
 // not fully acknowledged now: also those that are superseded since. It ends after items items;
 // next is the seq of the last entry then.
