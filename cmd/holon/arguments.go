@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,9 +20,12 @@ func explainArguments(cmd *cobra.Command) {
 	}
 	check := cmd.Args
 	if check == nil {
-		return
+		check = cobra.ArbitraryArgs
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := emptyArgument(cmd, args); err != nil {
+			return err
+		}
 		err := check(cmd, args)
 		var usage *usageError
 		if err == nil || errors.As(err, &usage) {
@@ -29,6 +33,36 @@ func explainArguments(cmd *cobra.Command) {
 		}
 		return wrongArguments(cmd, args)
 	}
+}
+
+// freeTexts are the words of lines of usage for what may be empty: it names nothing.
+var freeTexts = []string{"PARAMS", "PROMPT", "TEXT", "TITLE"}
+
+// emptyArgument refuses an empty argument that names something: most often it is a
+// variable that is not set, and without a name many commands are about all, or about another.
+func emptyArgument(cmd *cobra.Command, args []string) error {
+	name := cmd.CommandPath()
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	words := wordsOf(takes)
+	for i, arg := range args {
+		if arg != "" || len(words) == 0 {
+			continue
+		}
+		if word := words[min(i, len(words)-1)]; !slices.Contains(freeTexts, word) {
+			return usagef("%s is empty; is it a variable that is not set? %s %s", word, name, takes)
+		}
+	}
+	return nil
+}
+
+// wordsOf are the words of a line of usage that stand for arguments.
+func wordsOf(takes string) (words []string) {
+	for _, word := range strings.Fields(takes) {
+		if word = strings.Trim(word, "[]…"); word != "flags" && word != "|" && !strings.HasPrefix(word, "-") {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // wrongArguments says what a command takes, which is in its line of usage.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
@@ -39,6 +43,39 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 	} {
 		p.fails(exitUsage, "", c.args, c.want)
 	}
+}
+
+// A script whose variable is not set must not do to all, or to another, what it means for one.
+func TestAnEmptyArgumentNamesNothing(t *testing.T) {
+	checked := 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		_, takes, _ := strings.Cut(cmd.Use, " ")
+		for i, word := range wordsOf(takes) {
+			args := slices.Repeat([]string{"x"}, i+1)
+			args[i] = ""
+			err := cmd.ValidateArgs(args)
+			usage, isUsage := errors.AsType[*usageError](err)
+			switch refused := isUsage && strings.Contains(usage.Error(), word+" is empty"); {
+			case slices.Contains(freeTexts, word):
+				if refused {
+					t.Errorf("%s refuses an empty %s", cmd.CommandPath(), word)
+				}
+			case !refused:
+				t.Errorf("%s takes an empty %s: %v", cmd.CommandPath(), word, err)
+			default:
+				checked++
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRootCommand(&globals{}))
+	if checked < 60 {
+		t.Errorf("only %d arguments were checked", checked)
+	}
+	newUser(t).fails(exitUsage, "", []string{"notify", "", "--bridge", "one"}, "holon: THREAD is empty; is it a variable that is not set? holon notify THREAD | TURN | --all\nTry: holon notify --help\n")
 }
 
 // What the server says of a member of a request is said of the flag that gave it.
