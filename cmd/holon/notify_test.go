@@ -153,6 +153,7 @@ func TestTheNewsOfOneTurn(t *testing.T) {
 	contains(t, out, ": sends final of "+turn+" through ntfy\n")
 	id, _, _ := strings.Cut(out, ":")
 	contains(t, s.want("notify", turn, "--bridge=ntfy"), id+": sends", "(it existed)")
+	contains(t, s.want("notify", turn[len(turn)-8:], "--bridge=ntfy"), id+": sends final of "+turn, "(it existed)")
 	contains(t, s.want("notify", "list"), id, turn[len(turn)-8:])
 	s.want("interrupt", turn)
 	eventually(t, "its end arrives", func() bool { return len(ntfy.Published()) == 1 })
@@ -168,6 +169,11 @@ func TestTheNewsOfOneTurn(t *testing.T) {
 		t.Errorf("no such turn: %+v", r)
 	}
 	s.want("notify", "rm", id)
+	if r := s.holon("notify", turn[5:9], "--bridge=ntfy"); r.code != exitUsage || !strings.Contains(r.err, "can be 2 turns") { // both began within the same minutes
+		t.Errorf("a name of two turns: %+v", r)
+	}
+	s.want("call", "thread/start", `{"thread_id":"`+turn[len(turn)-8:]+`"}`)
+	contains(t, s.want("notify", turn[len(turn)-8:], "--bridge=ntfy"), "sends final of "+turn[len(turn)-8:]+" through ntfy\n") // a thread comes first
 }
 
 func TestNamesOfSubscriptionsFitAndDiffer(t *testing.T) {
