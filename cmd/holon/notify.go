@@ -137,6 +137,9 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	if err := o.findSubject(c); err != nil { // before a bridge is made for it
 		return err
 	}
+	if o.turn != "" && slices.Contains(o.on, string(bridges.OnInbox)) {
+		return usagef("--on inbox: a turn has no inbox; name its THREAD instead")
+	}
 	bridge, made, err := bridgeFor(c, o.bridge)
 	if err != nil {
 		return err

@@ -165,6 +165,9 @@ func TestTheNewsOfOneTurn(t *testing.T) {
 		t.Errorf("it is listed:\n%s", out)
 	}
 	contains(t, s.want("notify", "list", "--ended"), id, "ended")
+	if r := s.holon("notify", turn, "--bridge=ntfy", "--on=inbox"); r.code != exitUsage || !strings.Contains(r.err, "--on inbox: a turn has no inbox; name its THREAD instead") {
+		t.Errorf("the inbox of a turn: %+v", r)
+	}
 	if r := s.holon("notify", "turn_none", "--bridge=ntfy"); r.code != exitFailed || !strings.Contains(r.err, "turn_not_found") {
 		t.Errorf("no such turn: %+v", r)
 	}
