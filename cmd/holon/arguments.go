@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
@@ -23,7 +25,7 @@ func explainArguments(cmd *cobra.Command) {
 		check = cobra.ArbitraryArgs
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := emptyArgument(cmd, args); err != nil {
+		if err := cmp.Or(emptyArgument(cmd, args), emptyFlag(cmd)); err != nil {
 			return err
 		}
 		err := check(cmd, args)
@@ -53,6 +55,23 @@ func emptyArgument(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// namingFlags are the flags that name what a command is about.
+var namingFlags = []string{"bridge", "owner", "parent", "subscription", "thread", "thread-id", "turn", "whole", "within"}
+
+// emptyFlag refuses an empty flag that names something, as emptyArgument does.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.Contains(list.GetSlice(), "")
+		}
+		if empty && slices.Contains(namingFlags, f.Name) {
+			err = usagef("--%s is empty; is it a variable that is not set?", f.Name)
+		}
+	})
+	return err
 }
 
 // wordsOf are the words of a line of usage that stand for arguments.

@@ -78,6 +78,17 @@ func TestAnEmptyArgumentNamesNothing(t *testing.T) {
 	newUser(t).fails(exitUsage, "", []string{"notify", "", "--bridge", "one"}, "holon: THREAD is empty; is it a variable that is not set? holon notify THREAD | TURN | --all\nTry: holon notify --help\n")
 }
 
+func TestAnEmptyFlagNamesNothing(t *testing.T) {
+	p := newUser(t)
+	for _, line := range []string{
+		"run x --thread", "run x --parent", "await --owner", "items --thread", "items --turn", "turns --thread", "watch --within", "watch --whole",
+		"notify list --bridge", "deliveries --subscription", "review --thread", "inbox ack --all --thread", "token create x --thread", "inbox subscribe me events --thread-id",
+	} {
+		args := append(strings.Fields(line), "")
+		p.fails(exitUsage, "", args, "holon: "+args[len(args)-2]+" is empty; is it a variable that is not set?\n")
+	}
+}
+
 // What the server says of a member of a request is said of the flag that gave it.
 func TestErrorsOfTheServerNameFlags(t *testing.T) {
 	s := startServer(t)
