@@ -94,9 +94,17 @@ func (c *command) start() (group *process.Group, forget func(), failure string) 
 	group.Daemons = true
 	if forget, err = c.records.Add(group, c.command[:1]); err != nil { // arguments may have secrets
 		group.Discard()
-		return nil, nil, "not_recorded"
+		return nil, nil, notRecorded(err)
 	}
 	return group, forget, ""
+}
+
+// notRecorded says why a program does not run: what is not recorded could outlive the server.
+func notRecorded(err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "not_recorded: the disk is full"
+	}
+	return "not_recorded: the record of the process cannot be written"
 }
 
 // running is a program that runs.

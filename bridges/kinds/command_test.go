@@ -2,6 +2,8 @@ package kinds_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -174,5 +176,35 @@ func TestCommandIsRecordedWhileItRuns(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "records")); len(entries) != 0 || err != nil {
 		t.Errorf("left are %v: %v", entries, err)
+	}
+}
+
+// A program that cannot be recorded does not run, and the error says why.
+func TestCommandThatCannotBeRecordedDoesNotRun(t *testing.T) {
+	dir := t.TempDir()
+	records, err := process.OpenRecords(filepath.Join(dir, "records"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := kinds.New(kinds.Config{
+		Kind: bridges.KindCommand, Configured: true, Command: []string{"sh", "-c", `read -r line; echo "$line" > "$1/seen"`, "-", dir},
+	}, kinds.Shared{Records: records})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "records")); err != nil {
+		t.Fatal(err)
+	}
+	got := send(t, ch, outgoing(kindstest.Final(), bridges.Target{}))
+	if got.Outcome != bridges.Failed || got.Error != "not_recorded: the record of the process cannot be written" || got.Arrived || !got.Unhealthy {
+		t.Error(describe(got))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "seen")); err == nil {
+		t.Error("it ran")
+	}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if got := kinds.NotRecorded(errors.Join(&fs.PathError{Op: "write", Path: dir, Err: full}, os.ErrClosed)); got != "not_recorded: the disk is full" {
+			t.Errorf("%v: %s", full, got)
+		}
 	}
 }

@@ -360,8 +360,11 @@ func (c *Config) CheckTarget(t bridges.Target) error {
 		if !repositoryForm.MatchString(t.Repository) || owner == "" || name == "." || name == ".." {
 			return bad("repository", turns.ReasonInvalid, "give owner/name")
 		}
-		if t.Number < 1 {
+		switch {
+		case t.Number == 0: // absent
 			return bad("number", turns.ReasonRequired, "give the number of an issue or a pull request")
+		case t.Number < 0:
+			return bad("number", turns.ReasonRange, "the numbers of issues and pull requests begin at 1")
 		}
 	}
 	return nil

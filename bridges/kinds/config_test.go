@@ -136,7 +136,7 @@ func TestTargetsAreCheckedByKind(t *testing.T) {
 		{"incoming", bridges.Target{}, ""}, {"incoming", bridges.Target{Channel: "C1"}, "target.channel unknown"}, {"incoming", bridges.Target{ThreadTS: "1.2"}, ""},
 		{bridges.KindGitHub, bridges.Target{Repository: "octo/parser", Number: 1}, ""}, {bridges.KindGitHub, bridges.Target{Repository: "octo/.github", Number: 1}, ""},
 		{bridges.KindGitHub, bridges.Target{Number: 1}, "target.repository required"}, {bridges.KindGitHub, bridges.Target{Repository: "octo/parser"}, "target.number required"},
-		{bridges.KindGitHub, bridges.Target{Repository: "octo/parser", Number: -1}, "target.number required"}, {bridges.KindGitHub, bridges.Target{Repository: "octo", Number: 1}, "target.repository invalid"},
+		{bridges.KindGitHub, bridges.Target{Repository: "octo/parser", Number: -1}, "target.number out_of_range"}, {bridges.KindGitHub, bridges.Target{Repository: "octo", Number: 1}, "target.repository invalid"},
 		{bridges.KindGitHub, bridges.Target{Repository: "octo/..", Number: 1}, "target.repository invalid"}, {bridges.KindGitHub, bridges.Target{Repository: "../user", Number: 1}, "target.repository invalid"},
 		{bridges.KindGitHub, bridges.Target{Repository: "octo/parser/issues", Number: 1}, "target.repository invalid"}, {bridges.KindGitHub, bridges.Target{Repository: "octo/pa%2frser", Number: 1}, "target.repository invalid"},
 		{bridges.KindGitHub, bridges.Target{Repository: "octo/parser", Number: 1, ThreadTS: "1.2"}, "target.thread_ts unknown"},

@@ -8,6 +8,9 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 )
 
+// NotRecorded is the error of an attempt whose program could not be recorded.
+var NotRecorded = notRecorded
+
 // StubWebhook is a webhook without a network. seen are the headers of its last
 // request.
 func StubWebhook(c Config) (ch bridges.Channel, seen func() http.Header) {

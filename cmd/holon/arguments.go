@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/nearest"
@@ -19,9 +22,12 @@ func explainArguments(cmd *cobra.Command) {
 	}
 	check := cmd.Args
 	if check == nil {
-		return
+		check = cobra.ArbitraryArgs
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := cmp.Or(emptyArgument(cmd, args), emptyFlag(cmd)); err != nil {
+			return err
+		}
 		err := check(cmd, args)
 		var usage *usageError
 		if err == nil || errors.As(err, &usage) {
@@ -29,6 +35,53 @@ func explainArguments(cmd *cobra.Command) {
 		}
 		return wrongArguments(cmd, args)
 	}
+}
+
+// freeTexts are the words of lines of usage for what may be empty: it names nothing.
+var freeTexts = []string{"PARAMS", "PROMPT", "TEXT", "TITLE"}
+
+// emptyArgument refuses an empty argument that names something: most often it is a
+// variable that is not set, and without a name many commands are about all, or about another.
+func emptyArgument(cmd *cobra.Command, args []string) error {
+	name := cmd.CommandPath()
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	words := wordsOf(takes)
+	for i, arg := range args {
+		if arg != "" || len(words) == 0 {
+			continue
+		}
+		if word := words[min(i, len(words)-1)]; !slices.Contains(freeTexts, word) {
+			return usagef("%s is empty; is it a variable that is not set? %s %s", word, name, takes)
+		}
+	}
+	return nil
+}
+
+// namingFlags are the flags that name what a command is about.
+var namingFlags = []string{"bridge", "owner", "parent", "subscription", "thread", "thread-id", "turn", "whole", "within"}
+
+// emptyFlag refuses an empty flag that names something, as emptyArgument does.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.Contains(list.GetSlice(), "")
+		}
+		if empty && slices.Contains(namingFlags, f.Name) {
+			err = usagef("--%s is empty; is it a variable that is not set?", f.Name)
+		}
+	})
+	return err
+}
+
+// wordsOf are the words of a line of usage that stand for arguments.
+func wordsOf(takes string) (words []string) {
+	for _, word := range strings.Fields(takes) {
+		if word = strings.Trim(word, "[]…"); word != "flags" && word != "|" && !strings.HasPrefix(word, "-") {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // wrongArguments says what a command takes, which is in its line of usage.

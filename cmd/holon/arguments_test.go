@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
@@ -38,6 +42,50 @@ func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
 		{[]string{"help", "token", "revok"}, "did you mean revoke?\nTry: holon token --help\n"},
 	} {
 		p.fails(exitUsage, "", c.args, c.want)
+	}
+}
+
+// A script whose variable is not set must not do to all, or to another, what it means for one.
+func TestAnEmptyArgumentNamesNothing(t *testing.T) {
+	checked := 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		_, takes, _ := strings.Cut(cmd.Use, " ")
+		for i, word := range wordsOf(takes) {
+			args := slices.Repeat([]string{"x"}, i+1)
+			args[i] = ""
+			err := cmd.ValidateArgs(args)
+			usage, isUsage := errors.AsType[*usageError](err)
+			switch refused := isUsage && strings.Contains(usage.Error(), word+" is empty"); {
+			case slices.Contains(freeTexts, word):
+				if refused {
+					t.Errorf("%s refuses an empty %s", cmd.CommandPath(), word)
+				}
+			case !refused:
+				t.Errorf("%s takes an empty %s: %v", cmd.CommandPath(), word, err)
+			default:
+				checked++
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRootCommand(&globals{}))
+	if checked < 60 {
+		t.Errorf("only %d arguments were checked", checked)
+	}
+	newUser(t).fails(exitUsage, "", []string{"notify", "", "--bridge", "one"}, "holon: THREAD is empty; is it a variable that is not set? holon notify THREAD | TURN | --all\nTry: holon notify --help\n")
+}
+
+func TestAnEmptyFlagNamesNothing(t *testing.T) {
+	p := newUser(t)
+	for _, line := range []string{
+		"run x --thread", "run x --parent", "await --owner", "items --thread", "items --turn", "turns --thread", "watch --within", "watch --whole",
+		"notify list --bridge", "deliveries --subscription", "review --thread", "inbox ack --all --thread", "token create x --thread", "inbox subscribe me events --thread-id",
+	} {
+		args := append(strings.Fields(line), "")
+		p.fails(exitUsage, "", args, "holon: "+args[len(args)-2]+" is empty; is it a variable that is not set?\n")
 	}
 }
 

@@ -87,6 +87,10 @@ func attemptHint(failed string, b bridges.Bridge) string {
 	}
 	word, _ := strings.CutPrefix(failed, "slack: ")
 	switch word {
+	case "not_recorded: the disk is full":
+		return "Make space on the disk of the data directory; what waits is sent with its next attempt."
+	case "not_recorded: the record of the process cannot be written":
+		return "The server records each program in processes/ of its data directory before it gives it work. Let the server write there, or restart it, which makes the directory."
 	case "private_address":
 		return "The name leads to a private network. Only a bridge in the configuration of the server may connect there, with allow_private = true."
 	case "own_address":

@@ -25,6 +25,20 @@ func startNotifying(t *testing.T) (*server, *kindstest.Ntfy, *kindstest.Receiver
 	return startDelivering(t, all), ntfy, receiver
 }
 
+// TestABridgeWhoseProgramCannotRun says what is to be mended.
+func TestABridgeWhoseProgramCannotRun(t *testing.T) {
+	s := startDelivering(t, map[string]config.Bridge{"program": {Kind: "command", OnPause: "wait", Command: []string{"cat"}}})
+	if err := os.RemoveAll(filepath.Join(s.data, "processes")); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.holon("bridge", "test", "program"); r.code != exitFailed || !strings.Contains(r.err, "not delivered: not_recorded: the record of the process cannot be written\n  The server records") {
+		t.Errorf("no folder for records: %+v", r)
+	}
+	if hint := attemptHint("not_recorded: the disk is full", bridges.Bridge{BridgeID: "program"}); !strings.HasPrefix(hint, "Make space on the disk") {
+		t.Errorf("a full disk: %q", hint)
+	}
+}
+
 func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 	for reason, want := range map[string]string{
 		bridges.ReasonRestored: "holon bridge rotate b, then holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",

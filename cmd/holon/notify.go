@@ -47,7 +47,7 @@ topic of ntfy than that of the bridge. Webhooks have none.
 Repeating a line makes no second subscription. With other --on, --method, --text
 or --order it changes the first one. THREAD starts with its active or newest
 turn, TURN with its beginning, --all starts now; --from says otherwise. That of a
-TURN, which begins with turn_, ends with it; a retry makes it go on.
+TURN ends with it; a retry makes it go on. A name that fits both is the THREAD.
 
   holon notify list                  what is sent where
   holon notify show ntfy-all         how far it has come, and what to do
@@ -134,20 +134,11 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.thread != "" { // before a bridge is made for it
-		name := o.thread
-		if o.thread, err = c.finder().telling().thread(name); err == nil {
-			err = c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil)
-		}
-		if err != nil {
-			if o.thread == ownInbox || slices.Contains(o.on, string(bridges.OnInbox)) {
-				return ofInbox(err, o.thread)
-			}
-			return err
-		}
-	}
-	if o.turn, err = c.finder().telling().turn(o.turn); err != nil {
+	if err := o.findSubject(c); err != nil { // before a bridge is made for it
 		return err
+	}
+	if o.turn != "" && slices.Contains(o.on, string(bridges.OnInbox)) {
+		return usagef("--on inbox: a turn has no inbox; name its THREAD instead")
 	}
 	bridge, made, err := bridgeFor(c, o.bridge)
 	if err != nil {
@@ -208,6 +199,33 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 		return c.printValue(subscribed{r, made}, "")
 	}
 	return o.say(c, r, bridge, changed)
+}
+
+// findSubject finds the thread or the turn that is named; where a name fits both, it is the thread.
+func (o *notifyOptions) findSubject(c *caller) (err error) {
+	find := c.finder().telling()
+	if o.thread == "" {
+		o.turn, err = find.turn(o.turn)
+		return err
+	}
+	name := o.thread
+	if o.thread, err = find.thread(name); err == nil {
+		err = c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil)
+	}
+	if client.IsKind(err, threadNames.notFound) && !find.exact {
+		found, turnErr := find.find(name, &turnNames)
+		switch {
+		case turnErr == nil && found.id != name:
+			o.thread, o.turn = "", found.id
+			return nil
+		case turnErr != nil && !client.IsKind(turnErr, turnNames.notFound): // it can be several
+			return turnErr
+		}
+	}
+	if err != nil && (o.thread == ownInbox || slices.Contains(o.on, string(bridges.OnInbox))) {
+		return ofInbox(err, o.thread)
+	}
+	return err
 }
 
 // chosen are the params that say what is sent, as far as they were given, and where

@@ -153,6 +153,7 @@ func TestTheNewsOfOneTurn(t *testing.T) {
 	contains(t, out, ": sends final of "+turn+" through ntfy\n")
 	id, _, _ := strings.Cut(out, ":")
 	contains(t, s.want("notify", turn, "--bridge=ntfy"), id+": sends", "(it existed)")
+	contains(t, s.want("notify", turn[len(turn)-8:], "--bridge=ntfy"), id+": sends final of "+turn, "(it existed)")
 	contains(t, s.want("notify", "list"), id, turn[len(turn)-8:])
 	s.want("interrupt", turn)
 	eventually(t, "its end arrives", func() bool { return len(ntfy.Published()) == 1 })
@@ -164,10 +165,18 @@ func TestTheNewsOfOneTurn(t *testing.T) {
 		t.Errorf("it is listed:\n%s", out)
 	}
 	contains(t, s.want("notify", "list", "--ended"), id, "ended")
+	if r := s.holon("notify", turn, "--bridge=ntfy", "--on=inbox"); r.code != exitUsage || !strings.Contains(r.err, "--on inbox: a turn has no inbox; name its THREAD instead") {
+		t.Errorf("the inbox of a turn: %+v", r)
+	}
 	if r := s.holon("notify", "turn_none", "--bridge=ntfy"); r.code != exitFailed || !strings.Contains(r.err, "turn_not_found") {
 		t.Errorf("no such turn: %+v", r)
 	}
 	s.want("notify", "rm", id)
+	if r := s.holon("notify", turn[5:9], "--bridge=ntfy"); r.code != exitUsage || !strings.Contains(r.err, "can be 2 turns") { // both began within the same minutes
+		t.Errorf("a name of two turns: %+v", r)
+	}
+	s.want("call", "thread/start", `{"thread_id":"`+turn[len(turn)-8:]+`"}`)
+	contains(t, s.want("notify", turn[len(turn)-8:], "--bridge=ntfy"), "sends final of "+turn[len(turn)-8:]+" through ntfy\n") // a thread comes first
 }
 
 func TestNamesOfSubscriptionsFitAndDiffer(t *testing.T) {

@@ -52,7 +52,7 @@ func story(t *testing.T, binary, page string) {
 	home := t.TempDir()
 	p := startProcess(t, []string{
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=",
-		"HOLON_DATA=", "HOLON_URL=", "HOLON_TOKEN=", "NO_PROXY=*",
+		"HOLON_DATA=", "HOLON_URL=http://127.0.0.1:9", "HOLON_TOKEN=nobody", "NO_PROXY=*", // the server of the reader, which no command of a story may reach
 	}, "bash", "-c", "cd '"+checkout(t, binary)+"' && set -eo pipefail\n"+script.String())
 	select {
 	case <-p.exited:

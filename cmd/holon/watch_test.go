@@ -68,7 +68,7 @@ func TestWatchFollowsThreadsBelowAndSummaries(t *testing.T) {
 	if r := s.holon("watch", "--whole=low"); r.code != exitUsage || !strings.Contains(r.err, "--content summary") {
 		t.Errorf("whole without summaries: exit %d, %s", r.code, r.err)
 	}
-	if r := s.holon("watch", "--within="); r.code == exitOK || !strings.Contains(r.err, "within_thread_id") {
+	if r := s.holon("watch", "--within="); r.code != exitUsage || !strings.Contains(r.err, "--within is empty") {
 		t.Errorf("no thread: exit %d, %s", r.code, r.err)
 	}
 }

@@ -43,13 +43,19 @@ func (o *Options) core() func(zapcore.WriteSyncer, zapcore.LevelEnabler) zapcore
 }
 
 // Say writes to Stderr what is for people, whatever the level of the log: as it is, or as
-// the message of an entry of this level, with what to do, the lines after the first, as hint.
+// the message of an entry of this level, with what to do, the indented lines and what follows
+// them, as hint.
 func (o *Options) Say(level zapcore.Level, text string) {
 	if o.Text {
 		_, _ = o.Stderr.Write([]byte(text + "\n")) // it returns no error
 		return
 	}
-	message, hint, _ := strings.Cut(text, "\n")
+	message, hint, more := strings.Cut(text, "\n")
+	for message != "" && more && !strings.HasPrefix(hint, " ") && !strings.HasPrefix(hint, "Try: ") { // an error of several has a line for each
+		var line string
+		line, hint, more = strings.Cut(hint, "\n")
+		message += "; " + line
+	}
 	var fields []zap.Field
 	if hint = strings.Join(strings.Fields(hint), " "); hint != "" {
 		fields = append(fields, zap.String("hint", hint))
