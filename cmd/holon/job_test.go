@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/threads"
 )
 
 // flow serves an agent whose turns are this script, and echo for its jobs. Both are tried again
@@ -49,6 +52,19 @@ cd /tmp && holon job elsewhere --agent echo --cwd /tmp x; echo "cwd: $?"
 	if r := s.holon("job", "x", "hello"); r.code != exitUsage || !strings.Contains(r.err, "this is no turn of an agent") {
 		t.Errorf("outside of a turn exit %d: %s", r.code, r.err)
 	}
+}
+
+// A bound that waiting does not end is an answer.
+func TestAJobBelowTheDeepestThreadIsRefused(t *testing.T) {
+	s := flow(t, "exec 2>&1\nholon job x --agent echo /say; echo \"exit $?\"\n")
+	parent := "main"
+	for i := range threads.MaxLevel {
+		id := fmt.Sprint("level", i+1)
+		s.want("call", "thread/start", fmt.Sprintf(`{"thread_id":%q,"parent":{"thread_id":%q}}`, id, parent))
+		parent = id
+	}
+	r := s.holon("run", "--thread="+parent, "--timeout=20s", "-q", "go")
+	contains(t, r.out, "is 8 levels below its root, and no thread may be deeper", "\nexit 1\n")
 }
 
 // A long result is printed whole, and lists fold the threads of jobs that need nobody.
