@@ -45,7 +45,7 @@ func errorText(e *api.Error) string {
 	case api.KindIdempotencyConflict:
 		return text + " This key stands for other work: choose another key."
 	case api.KindThreadClosed:
-		return text + " Start other work without thread_id."
+		return text + " Start other work, without this thread_id or key."
 	case api.KindUnauthorized:
 		return text + " These tools do not work any more."
 	}

@@ -112,6 +112,40 @@ func TestTasksOfAKeyAreJobs(t *testing.T) {
 	}
 }
 
+// What is wrong with one task keeps nothing of the others back.
+func TestATaskThatIsRefusedHidesNoOther(t *testing.T) {
+	closed, full := api.Errorf(api.KindThreadClosed, "the thread is closed"), api.Errorf(api.KindOverloaded, "64 child turns have not ended")
+	for name, c := range map[string]struct {
+		refusal *api.Error
+		advice  string
+	}{
+		"for good": {closed, "A thread that was closed does no more work: to have it done all the same, give it another key.\n"},
+		"for now":  {full, "In this turn, the same call with the same key starts what is missing, and finds the rest.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			o := overStdio(t, f, nil)
+			f.startsJobs(map[string][2]string{"k_2": {"y", "two is done"}, "k_3": {"z", "three is done"}})
+			starts := f.answers["turn/start"]
+			f.do("turn/start", func(ctx context.Context, params string) (string, *api.Error) {
+				if strings.Contains(params, `"job":"k/1"`) {
+					return "", c.refusal
+				}
+				return starts(ctx, params)
+			})
+			text, _, failed := use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil)
+			if failed {
+				t.Fatal(text)
+			}
+			for _, want := range []string{"two is done", "three is done", "1. \"one\": not started (" + string(c.refusal.Data.Kind) + "): " + c.refusal.Message + "\n", c.advice} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not in\n%s", want, text)
+				}
+			}
+		})
+	}
+}
+
 // Different keys are different jobs, also those that are no names of jobs.
 func TestKeysAreNamesOfJobs(t *testing.T) {
 	seen := map[string]string{}

@@ -89,15 +89,13 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 	out := startedTasks{TurnIDs: []string{}}
 	var first *api.Error
 	for i, t := range in.Tasks {
-		if first != nil && (first.Data.Retryable || ctx.Err() != nil) {
+		if first != nil && (ctx.Err() != nil || first.Data.Retryable && in.Key == "") { // with a key there may be more to find
 			out.Tasks = append(out.Tasks, startedTask{Title: t.Title, Error: errorOf(first)}) // nor is there a place for this one
 			continue
 		}
 		one, refused := r.startTask(ctx, in, i, key)
 		if refused != nil {
-			if first = cmp.Or(first, refused); i == 0 {
-				break // of the directory and the level, which are those of all
-			}
+			first = cmp.Or(first, refused)
 			one = startedTask{Error: errorOf(refused)}
 		} else {
 			out.TurnIDs = append(out.TurnIDs, one.TurnID)
@@ -378,6 +376,8 @@ func missing(t startedTasks, key string) string {
 	switch {
 	case len(t.TurnIDs) == len(t.Tasks):
 		return ""
+	case slices.ContainsFunc(t.Tasks, func(one startedTask) bool { return one.Error != nil && one.Error.Kind == api.KindThreadClosed }) && key != "":
+		return "A thread that was closed does no more work: to have it done all the same, give it another key.\n"
 	case key != "":
 		return "In this turn, the same call with the same key starts what is missing, and finds the rest.\n"
 	}
