@@ -19,7 +19,7 @@ var jobIn = regexp.MustCompile(`"job":"([^"]+)"`)
 // prompt and the result of each.
 func (f *fake) startsJobs(has map[string][2]string) {
 	f.say("thread/read", `{"thread":{"thread_id":"child","agent":"a"},"children":{"blocking":0,"notify":0,"untold":0,"room":60},"latest_seq":9}`)
-	f.say("initialize", `{"protocol_version":"1","limits":{"max_item_bytes":1000},"agent":{"thread_id":"own","child_agents":["a"]}}`)
+	f.say("initialize", `{"protocol_version":"1","limits":{"max_item_bytes":1000},"agent":{"thread_id":"own","child_agents":["a","b"]}}`)
 	f.do("item/list", func(_ context.Context, params string) (string, *api.Error) {
 		for name, j := range has {
 			if strings.Contains(params, `"turn_`+name+`"`) {
@@ -36,7 +36,7 @@ func (f *fake) startsJobs(has map[string][2]string) {
 		name := strings.ReplaceAll(m[1], "/", "_")
 		j, found := has[name]
 		switch {
-		case found && !strings.Contains(params, fmt.Sprintf(`"text":%q`, j[0])):
+		case found && (!strings.Contains(params, fmt.Sprintf(`"text":%q`, j[0])) || strings.Contains(params, `"agent":"b"`)):
 			refused := api.Errorf(api.KindConflict, "other input")
 			refused.Data.Reason, refused.Data.TurnID = turns.ReasonJob, "turn_"+name
 			return "", refused
@@ -60,6 +60,12 @@ func TestAKeyFindsTheWorkOfAnEarlierAttempt(t *testing.T) {
 		}, []string{"another prompt"}},
 		"found with another prompt": {map[string]any{"key": "tests", "prompt": "please run tests"}, []string{
 			`It was started with another prompt, which counts: "run the tests". It has ended.`, "all green",
+		}, nil},
+		"found with another agent": {map[string]any{"key": "tests", "prompt": "run the tests", "agent": "b"}, []string{
+			`It was started with another agent, which counts: "a". It has ended.`, "all green",
+		}, []string{"another prompt"}},
+		"found with both": {map[string]any{"key": "tests", "prompt": "please run tests", "agent": "b"}, []string{
+			`It was started with another prompt and another agent, which count: "a" was asked "run the tests". It has ended.`,
 		}, nil},
 		"a name of the call does not matter": {map[string]any{"key": "tests"}, []string{"all green"}, nil},
 	} {

@@ -43,7 +43,7 @@ type startedTask struct {
 	wake   string
 	policy turns.AttentionPolicy
 	job    bool
-	other  string        // the prompt of a job that was started with another one
+	other  string        // what was asked for when it was started, if that is not this task
 	result *turns.Result // of a job that was found
 }
 
@@ -365,7 +365,7 @@ func (t *startedTasks) list() string {
 	}
 	for i, one := range t.Tasks {
 		if one.other != "" {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, otherPrompt(one.other))
+			fmt.Fprintf(&b, "%d. %s\n", i+1, one.other)
 		}
 	}
 	return fmt.Sprintf("Started %d of %d%s\n", len(t.TurnIDs), len(t.Tasks), end) + b.String()

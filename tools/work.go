@@ -97,13 +97,13 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		if in.WaitSeconds > 0 {
 			defer r.saysSo(ctx)()
 		}
-		t, raw, earlier, refused := r.startJob(ctx, jobOf(in.Key), turns.Start{
+		t, raw, other, refused := r.startJob(ctx, jobOf(in.Key), turns.Start{
 			Agent: in.Agent, Cwd: in.Cwd, Input: said(in.Prompt), Title: in.Title, WaitSeconds: in.WaitSeconds,
 		})
 		if refused != nil {
 			return answer{}, refused
 		}
-		return jobStarted(&t, earlier, raw), nil
+		return jobStarted(&t, other, raw), nil
 	}
 	key, refused := r.key(ctx, in.Key)
 	if refused != nil {
