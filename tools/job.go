@@ -87,8 +87,8 @@ func (r *request) askedFirst(ctx context.Context, turnID string) (prompt, agent 
 // maxEarlier is how much of the first prompt of a job an answer quotes, in characters.
 const maxEarlier = 300
 
-// jobStarted says what was started or found, and what to do next.
-func jobStarted(t *turns.StartResult, other string, data []byte) answer {
+// workFound says which work a key has started or found, and what to do next.
+func workFound(t *turns.StartResult, other string, data []byte) answer {
 	what := fmt.Sprintf("Started turn %s in thread %s.", t.TurnID, t.ThreadID)
 	if t.Found {
 		what = fmt.Sprintf("This key was used before in your turn: turn %s in thread %s has the work.", t.TurnID, t.ThreadID)
@@ -106,6 +106,9 @@ func jobStarted(t *turns.StartResult, other string, data []byte) answer {
 		return quotingResults(t.Results, what+" It has ended.\n", data)
 	case t.State == turns.Queued:
 		what += " It waits for its place."
+	}
+	if t.Job == "" {
+		return saying(what+" "+keptFollows(t), data)
 	}
 	return saying(what+" "+jobsFollow([]string{t.TurnID}), data)
 }
@@ -145,7 +148,7 @@ type workRetryIn struct {
 }
 
 func (s *Server) workRetry(ctx context.Context, r *request, in workRetryIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}

@@ -104,11 +104,11 @@ func TestTasksOfAKeyAreJobs(t *testing.T) {
 	o := overStdio(t, f, nil)
 	f.startsJobs(map[string][2]string{"k_1": {"x", "one is done"}})
 	text, _, failed := use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil)
-	if failed || !strings.Contains(text, `work_await with turn_ids ["turn_k_1", "turn_k_2", "turn_k_3"]`) {
+	if failed || !strings.Contains(text, `Started 2 and found 1 of 3:`) || !strings.Contains(text, "one is done") || !strings.Contains(text, `work_await with turn_ids ["turn_k_2", "turn_k_3"]`) {
 		t.Errorf("it says\n%s", text)
 	}
 	f.startsJobs(map[string][2]string{"k_1": {"x", "one is done"}, "k_2": {"y", "two is done"}, "k_3": {"z", "three is done"}})
-	if text, _, failed = use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil); failed || !strings.Contains(text, "All have ended.") {
+	if text, _, failed = use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil); failed || !strings.Contains(text, "Found 3 of 3.\nAll have ended.") {
 		t.Errorf("it says\n%s", text)
 	}
 	for _, want := range []string{"one is done", "two is done", "three is done"} {

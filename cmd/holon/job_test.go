@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -136,5 +138,46 @@ func TestSkillsArePrinted(t *testing.T) {
 	contains(t, s.want("skills", "show", "monitor"), "# monitor: ", "| case | what you call | what follows |")
 	if r := s.holon("skills", "show", "monitr"); r.code != exitUsage || !strings.Contains(r.err, "monitor") {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// The key of background work is of the turn: when the server is killed, the next attempt of its
+// agent finds the work and its result, and starts only what is missing.
+func TestBackgroundWorkOfAKeyIsStartedOnce(t *testing.T) {
+	if _, err := osexec.LookPath("curl"); err != nil {
+		hosttest.Need(t, "curl is not installed, so no tools are called")
+	}
+	s := flow(t, `
+call() {
+	curl -s -H "Authorization: Bearer $HOLON_TOKEN" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+		-d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work_start","arguments":'"$1"'}}' "$HOLON_MCP_URL"
+}
+call '{"prompt":"/say tests '$HOLON_ATTEMPT'","agent":"echo","background":true,"key":"tests"}'
+call '{"tasks":[{"prompt":"/say x","agent":"echo"},{"prompt":"/say y","agent":"echo"}],"background":true,"key":"two"}'
+[ "$HOLON_ATTEMPT" = 3 ] || sleep 60
+`)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", "go") }()
+	for attempt := range 2 {
+		eventually(t, "the work has ended", func() bool {
+			list, _ := oneObject(t, s.want("call", "turn/list", `{"thread_id":"main"}`))["turns"].([]any)
+			if len(list) == 0 {
+				return false
+			}
+			turn, ended := list[0].(map[string]any), 0
+			for _, c := range s.children("main") {
+				if c.(map[string]any)["state"] == "completed" {
+					ended++
+				}
+			}
+			return turn["attempt"] == float64(attempt+1) && turn["retry_at"] == nil && ended == 3
+		})
+		s.process.kill()
+		s.up()
+	}
+	r := <-done
+	contains(t, r.out, "This key was used before in your turn", `It was started with another prompt, which counts: \"/say tests 1\"`, "tests 1", "Found 2 of 2", "All have ended")
+	if list := s.children("main"); len(list) != 3 {
+		t.Errorf("%d child turns, want 3", len(list))
 	}
 }
