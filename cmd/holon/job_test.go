@@ -14,14 +14,17 @@ import (
 
 // flow serves an agent whose turns are this script, and echo for its jobs. Both are tried again
 // after a crash.
-func flow(t *testing.T, script string) *builds {
+func flow(t *testing.T, script string) *builds { return flowWith(t, "", script) }
+
+// flowWith is flow with more keys of the agent.
+func flowWith(t *testing.T, keys, script string) *builds {
 	t.Helper()
 	binary := build(t, t.TempDir(), "./cmd/holon")
 	path := filepath.Join(t.TempDir(), "flow.sh")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := serveConfig(t, binary, leads([]string{path}, ""), withHolon(t, binary))
+	s := serveConfig(t, binary, leads([]string{path}, keys), withHolon(t, binary))
 	s.want("call", "thread/start", `{"thread_id":"main","agent":"lead"}`)
 	return s
 }
@@ -138,6 +141,27 @@ func TestSkillsArePrinted(t *testing.T) {
 	contains(t, s.want("skills", "show", "monitor"), "# monitor: ", "| case | what you call | what follows |")
 	if r := s.holon("skills", "show", "monitr"); r.code != exitUsage || !strings.Contains(r.err, "monitor") {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// The line of docs/background.md takes the prompt alone, in each attempt.
+func TestAPromptOfSeveralLinesIsReadWithoutTheListOfJobs(t *testing.T) {
+	if _, err := osexec.LookPath("jq"); err != nil {
+		hosttest.Need(t, "jq is not installed, so the line of docs/background.md is not run")
+	}
+	line := ""
+	for _, block := range blocksOf(t, "../../docs/background.md", "Workflows") {
+		if strings.HasPrefix(block, "prompt=") {
+			line = block
+		}
+	}
+	s := flowWith(t, "input = \"json\"\n", line+`
+out=$(holon job first --agent echo "/say ($prompt)")
+[ "$HOLON_ATTEMPT" = 2 ] || kill -9 $$
+echo "$out"; echo "$prompt"
+`)
+	if r := s.holon("run", "--agent=lead", "--thread=main", "-q", "fix\n/say the parser"); r.code != exitOK || !strings.HasSuffix(r.out, "the parser)\nfix\n/say the parser\n") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 }
 
