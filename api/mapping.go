@@ -139,6 +139,10 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	var many *turns.TooManyError
 	if errors.As(err, &many) {
 		e := Errorf(KindOverloaded, "%s", many.Text)
+		if many.ForGood {
+			e.Data.Retryable, e.Data.Reason = false, turns.ReasonLevel
+			return e
+		}
 		e.Data.TurnIDs, e.Data.RetryAfterMs = many.TurnIDs, RetryAfterMs
 		return e
 	}

@@ -46,7 +46,8 @@ func childChecks() []check {
 			for range p.facts.limit("max_thread_levels", 8) {
 				thread = p.child(c, thread)
 			}
-			p.refuse(c, -32001, "overloaded", "thread/start", obj{"parent": obj{"thread_id": thread}})
+			f := p.refuse(c, -32001, "overloaded", "thread/start", obj{"parent": obj{"thread_id": thread}})
+			p.must(!f.isTrue("data.retryable") && f.str("data.reason") == "level" && !f.has("data.retry_after_ms"), "no thread gets less deep by waiting: %s", encode(obj(f)))
 		}},
 		{id: "child.race", sentence: "A child turn that starts as its owner's turn ends is waited for, or is in the background; its end comes once.", source: srcChild, needs: needEcho, run: func(p *probe) {
 			d, other := p.duplex(""), p.duplex("")

@@ -456,7 +456,7 @@ func TestBoundsOfChildTurns(t *testing.T) {
 		}
 		_, err := h.engine.Start(bg, turns.Start{ThreadID: "b", Input: text("go"), Parent: &threads.Parent{ThreadID: "a"}})
 		var many *turns.TooManyError
-		if !errors.As(err, &many) || len(many.TurnIDs) == 0 || many.TurnIDs[0] != first {
+		if !errors.As(err, &many) || len(many.TurnIDs) == 0 || many.TurnIDs[0] != first || many.ForGood {
 			t.Errorf("one too many: %v", err)
 		}
 		owner := "a"
@@ -465,7 +465,7 @@ func TestBoundsOfChildTurns(t *testing.T) {
 			h.childThread(owner, id, "puppet")
 			owner = id
 		}
-		if _, err := h.engine.StartThread(bg, turns.StartThread{Parent: &threads.Parent{ThreadID: owner}}); !errors.As(err, &many) {
+		if _, err := h.engine.StartThread(bg, turns.StartThread{Parent: &threads.Parent{ThreadID: owner}}); !errors.As(err, &many) || !many.ForGood {
 			t.Errorf("too deep: %v", err)
 		}
 		h.interrupt(c.TurnID)

@@ -95,7 +95,7 @@ func mayHaveChild(owner *threads.Thread) error {
 	case !owner.Open():
 		return threads.ErrClosed
 	case owner.Level >= threads.MaxLevel:
-		return &turns.TooManyError{Text: fmt.Sprintf("%s is %d levels below its root, and no thread may be deeper", owner.ThreadID, threads.MaxLevel)}
+		return &turns.TooManyError{Text: fmt.Sprintf("%s is %d levels below its root, and no thread may be deeper", owner.ThreadID, threads.MaxLevel), ForGood: true}
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ type Earlier struct {
 
 // ChildrenMessage tells an agent whose turn is tried again what became of the child turns that
 // earlier attempts have started. more is how many there are besides list. whole are those of
-// which it has the line and the text. Its quotation has at most so many bytes.
+// which it has the line and the text. Its quotation has at most so many bytes: the lines come
+// first, and the texts that have room beside them.
 func ChildrenMessage(list []Earlier, more, most int) (msg items.UserMessage, whole []bool) {
 	return childrenMessage(newFence("work-"), list, more, most)
 }
@@ -28,26 +29,23 @@ func childrenMessage(fence string, list []Earlier, more, most int) (msg items.Us
 	left, later := more, 0
 	var cut notWhole
 	whole = make([]bool, len(list))
-	for i := range list {
-		r := &list[i]
-		label := "child"
-		switch {
-		case r.Outside:
-			label = "work in a thread that is not below"
-		case r.Job != "":
-			label = "job " + r.Job
-		}
-		line := endLine(label, &r.Result)
+	listed := 0
+	for ; listed < len(list); listed++ {
+		line := earlierLine(&list[listed])
 		if len(lines)+len(line) > most {
-			left += len(list) - i
 			break
 		}
+		lines += line
+	}
+	left += len(list) - listed
+	for i := range listed {
+		r := &list[i]
 		text := ""
 		if r.State.Ended() && !r.Later && !r.InInput {
 			text = resultText("Result", &r.Result)
 		}
-		fits := len(lines)+len(line)+len(texts)+len(text) <= most
-		if lines += line; fits {
+		fits := len(lines)+len(texts)+len(text) <= most
+		if fits {
 			texts += text
 		}
 		whole[i] = fits && !r.Later
@@ -76,6 +74,18 @@ func childrenMessage(fence string, list []Earlier, more, most int) (msg items.Us
 	return items.UserMessage{
 		Type: items.KindUserMessage, Role: "user", Origin: items.OriginWake, Content: []items.Part{{Type: items.PartText, Text: text}},
 	}, whole
+}
+
+// earlierLine says in one line what became of a child turn.
+func earlierLine(r *Earlier) string {
+	label := "child"
+	switch {
+	case r.Outside:
+		label = "work in a thread that is not below"
+	case r.Job != "":
+		label = "job " + r.Job
+	}
+	return endLine(label, &r.Result)
 }
 
 func pieces(n int) string {

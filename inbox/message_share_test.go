@@ -140,6 +140,22 @@ func TestAListSaysWhatItTells(t *testing.T) {
 	}
 }
 
+// Lines and texts of a list share its bytes: the lines come first.
+func TestAListHasNoMoreBytesThanItMay(t *testing.T) {
+	for _, n := range []int{3, 5, 60, 200, 2000} {
+		list := make([]Earlier, n)
+		for i := range list {
+			list[i] = Earlier{Result: turns.Result{TurnID: fmt.Sprintf("turn_%036d", i), ThreadID: fmt.Sprintf("thread_%036d", i), State: turns.Completed, Text: strings.Repeat("x", 16<<10)}}
+		}
+		m, _ := childrenMessage("work-0123456789ab", list, 0, MaxToldBytes)
+		_, quoted, _ := strings.Cut(m.Text(), "\n\nwork-0123456789ab\n")
+		quoted, _, _ = strings.Cut(quoted, "work-0123456789ab\n")
+		if lines := strings.Count(quoted, "- child: "); len(quoted) > MaxToldBytes || lines < min(n, 400) {
+			t.Errorf("%d children: %d lines in %d bytes", n, lines, len(quoted))
+		}
+	}
+}
+
 // However long titles are, every line says what the child turn does, or how it ended.
 func TestALongTitleLeavesRoomForHowATurnEnded(t *testing.T) {
 	for _, c := range []string{"t", "漢", `"`} {

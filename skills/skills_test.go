@@ -28,6 +28,12 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s is not found", s.Name)
 		}
 	}
+	p, _ := Of("background")
+	for _, row := range []string{"| a command of your own in the background", "| work whose end is told to nobody"} {
+		if !strings.Contains(p.Page, "\n"+row) {
+			t.Errorf("no row begins %q", row)
+		}
+	}
 	if _, ok := Of("nothing"); ok {
 		t.Error("something is found")
 	}

@@ -36,7 +36,6 @@ func errorText(e *api.Error) string {
 		if len(e.Data.TurnIDs) > 0 {
 			return text + fmt.Sprintf(" Call work_await, or work_stop for some of: %s.", list(e.Data.TurnIDs))
 		}
-		return text + " Try again later."
 	case api.KindForbidden:
 		return text + " You can use only your own thread and the threads that you have started: work_list lists their turns."
 	case api.KindTurnNotFound, api.KindThreadNotFound:
@@ -46,7 +45,7 @@ func errorText(e *api.Error) string {
 	case api.KindIdempotencyConflict:
 		return text + " This key stands for other work: choose another key."
 	case api.KindThreadClosed:
-		return text + " Start other work without thread_id."
+		return text + " Start other work, without this thread_id or key."
 	case api.KindUnauthorized:
 		return text + " These tools do not work any more."
 	}

@@ -176,7 +176,7 @@ type inboxSubscribeIn struct {
 }
 
 func (s *Server) inboxSubscribe(ctx context.Context, r *request, in inboxSubscribeIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -207,7 +207,7 @@ func (s *Server) timerCreate(ctx context.Context, r *request, in timerCreateIn) 
 			return answer{}, api.Invalid("at", turns.ReasonInvalid, "it must be a time such as 2027-01-31T09:00:00Z")
 		}
 	}
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -226,7 +226,7 @@ type timerDeleteIn struct {
 }
 
 func (s *Server) timerDelete(ctx context.Context, r *request, in timerDeleteIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -257,7 +257,7 @@ func (s *Server) messageSend(ctx context.Context, r *request, in messageSendIn) 
 		}
 		to = t.Thread.Parent.ThreadID
 	}
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}

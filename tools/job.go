@@ -41,21 +41,27 @@ func taskJob(job string, i int) string { return job + "/" + strconv.Itoa(i+1) }
 // startsJob reports whether the call is for a job.
 func (in *workStartIn) startsJob() bool { return in.Key != "" && !in.Background && in.ThreadID == "" }
 
-// startJob starts a job of the agent's turn, or finds it. What it was first asked for counts,
-// which earlier is if that is not the prompt of this call.
-func (r *request) startJob(ctx context.Context, job string, c turns.Start) (t api.TurnStartResult, raw []byte, earlier string, refused *api.Error) {
+// startJob starts a job of the agent's turn, or finds it. What it was first asked for counts:
+// other says what that was if this call asks for something else.
+func (r *request) startJob(ctx context.Context, job string, c turns.Start) (t api.TurnStartResult, raw []byte, other string, refused *api.Error) {
 	c.Job, c.Parent = job, &threads.Parent{ThreadID: r.agent.ThreadID}
 	t, data, refused := call[api.TurnStartResult](ctx, r.server.Caller, "turn/start", api.TurnStartParams{Start: c})
 	if refused == nil || refused.Data.Reason != turns.ReasonJob || refused.Data.TurnID == "" {
 		return t, data, "", refused
 	}
-	if earlier, c.Agent, refused = r.askedFirst(ctx, refused.Data.TurnID); refused != nil {
+	prompt, agent, refused := r.askedFirst(ctx, refused.Data.TurnID)
+	if refused != nil {
 		return t, nil, "", refused
 	}
-	c.Input = said(earlier)
+	samePrompt := prompt == promptOf(c)
+	other = askedOther(prompt, agent, samePrompt, !samePrompt && (c.Agent == "" || c.Agent == agent))
+	c.Input, c.Agent = said(prompt), agent
 	t, data, refused = call[api.TurnStartResult](ctx, r.server.Caller, "turn/start", api.TurnStartParams{Start: c})
-	return t, data, earlier, refused
+	return t, data, other, refused
 }
+
+// promptOf is the text of what said made.
+func promptOf(c turns.Start) string { return c.Input[0].Content[0].Text }
 
 // askedFirst reads with which prompt, and of which agent, a turn was asked for.
 func (r *request) askedFirst(ctx context.Context, turnID string) (prompt, agent string, refused *api.Error) {
@@ -81,14 +87,14 @@ func (r *request) askedFirst(ctx context.Context, turnID string) (prompt, agent 
 // maxEarlier is how much of the first prompt of a job an answer quotes, in characters.
 const maxEarlier = 300
 
-// jobStarted says what was started or found, and what to do next.
-func jobStarted(t *turns.StartResult, earlier string, data []byte) answer {
+// workFound says which work a key has started or found, and what to do next.
+func workFound(t *turns.StartResult, other string, data []byte) answer {
 	what := fmt.Sprintf("Started turn %s in thread %s.", t.TurnID, t.ThreadID)
 	if t.Found {
 		what = fmt.Sprintf("This key was used before in your turn: turn %s in thread %s has the work.", t.TurnID, t.ThreadID)
 	}
-	if earlier != "" {
-		what += " " + otherPrompt(earlier)
+	if other != "" {
+		what += " " + other
 	}
 	running, inReview := unended(t.Results)
 	switch {
@@ -101,12 +107,25 @@ func jobStarted(t *turns.StartResult, earlier string, data []byte) answer {
 	case t.State == turns.Queued:
 		what += " It waits for its place."
 	}
+	if t.Job == "" {
+		return saying(what+" "+keptFollows(t), data)
+	}
 	return saying(what+" "+jobsFollow([]string{t.TurnID}), data)
 }
 
-// otherPrompt says that a job was first asked for with another prompt.
-func otherPrompt(earlier string) string {
-	return fmt.Sprintf("It was started with another prompt, which counts: %q.", sanitize.Line(earlier, maxEarlier))
+// askedOther says that work was first asked for with another prompt, or of another agent; "" if
+// both are the same.
+func askedOther(prompt, agent string, samePrompt, sameAgent bool) string {
+	prompt = sanitize.Line(prompt, maxEarlier)
+	switch {
+	case samePrompt && sameAgent:
+		return ""
+	case samePrompt:
+		return fmt.Sprintf("It was started with another agent, which counts: %q.", agent)
+	case sameAgent:
+		return fmt.Sprintf("It was started with another prompt, which counts: %q.", prompt)
+	}
+	return fmt.Sprintf("It was started with another prompt and another agent, which count: %q was asked %q.", agent, prompt)
 }
 
 // jobsFollow says how to get the results of jobs, which no prompt tells.
@@ -129,7 +148,7 @@ type workRetryIn struct {
 }
 
 func (s *Server) workRetry(ctx context.Context, r *request, in workRetryIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}

@@ -19,7 +19,7 @@ var jobIn = regexp.MustCompile(`"job":"([^"]+)"`)
 // prompt and the result of each.
 func (f *fake) startsJobs(has map[string][2]string) {
 	f.say("thread/read", `{"thread":{"thread_id":"child","agent":"a"},"children":{"blocking":0,"notify":0,"untold":0,"room":60},"latest_seq":9}`)
-	f.say("initialize", `{"protocol_version":"1","limits":{"max_item_bytes":1000},"agent":{"thread_id":"own","child_agents":["a"]}}`)
+	f.say("initialize", `{"protocol_version":"1","limits":{"max_item_bytes":1000},"agent":{"thread_id":"own","child_agents":["a","b"]}}`)
 	f.do("item/list", func(_ context.Context, params string) (string, *api.Error) {
 		for name, j := range has {
 			if strings.Contains(params, `"turn_`+name+`"`) {
@@ -36,7 +36,7 @@ func (f *fake) startsJobs(has map[string][2]string) {
 		name := strings.ReplaceAll(m[1], "/", "_")
 		j, found := has[name]
 		switch {
-		case found && !strings.Contains(params, fmt.Sprintf(`"text":%q`, j[0])):
+		case found && (!strings.Contains(params, fmt.Sprintf(`"text":%q`, j[0])) || strings.Contains(params, `"agent":"b"`)):
 			refused := api.Errorf(api.KindConflict, "other input")
 			refused.Data.Reason, refused.Data.TurnID = turns.ReasonJob, "turn_"+name
 			return "", refused
@@ -60,6 +60,12 @@ func TestAKeyFindsTheWorkOfAnEarlierAttempt(t *testing.T) {
 		}, []string{"another prompt"}},
 		"found with another prompt": {map[string]any{"key": "tests", "prompt": "please run tests"}, []string{
 			`It was started with another prompt, which counts: "run the tests". It has ended.`, "all green",
+		}, nil},
+		"found with another agent": {map[string]any{"key": "tests", "prompt": "run the tests", "agent": "b"}, []string{
+			`It was started with another agent, which counts: "a". It has ended.`, "all green",
+		}, []string{"another prompt"}},
+		"found with both": {map[string]any{"key": "tests", "prompt": "please run tests", "agent": "b"}, []string{
+			`It was started with another prompt and another agent, which count: "a" was asked "run the tests". It has ended.`,
 		}, nil},
 		"a name of the call does not matter": {map[string]any{"key": "tests"}, []string{"all green"}, nil},
 	} {
@@ -98,17 +104,51 @@ func TestTasksOfAKeyAreJobs(t *testing.T) {
 	o := overStdio(t, f, nil)
 	f.startsJobs(map[string][2]string{"k_1": {"x", "one is done"}})
 	text, _, failed := use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil)
-	if failed || !strings.Contains(text, `work_await with turn_ids ["turn_k_1", "turn_k_2", "turn_k_3"]`) {
+	if failed || !strings.Contains(text, `Started 2 and found 1 of 3:`) || !strings.Contains(text, "one is done") || !strings.Contains(text, `work_await with turn_ids ["turn_k_2", "turn_k_3"]`) {
 		t.Errorf("it says\n%s", text)
 	}
 	f.startsJobs(map[string][2]string{"k_1": {"x", "one is done"}, "k_2": {"y", "two is done"}, "k_3": {"z", "three is done"}})
-	if text, _, failed = use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil); failed || !strings.Contains(text, "All have ended.") {
+	if text, _, failed = use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil); failed || !strings.Contains(text, "Found 3 of 3.\nAll have ended.") {
 		t.Errorf("it says\n%s", text)
 	}
 	for _, want := range []string{"one is done", "two is done", "three is done"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
+	}
+}
+
+// What is wrong with one task keeps nothing of the others back.
+func TestATaskThatIsRefusedHidesNoOther(t *testing.T) {
+	closed, full := api.Errorf(api.KindThreadClosed, "the thread is closed"), api.Errorf(api.KindOverloaded, "64 child turns have not ended")
+	for name, c := range map[string]struct {
+		refusal *api.Error
+		advice  string
+	}{
+		"for good": {closed, "A thread that was closed does no more work: to have it done all the same, give it another key.\n"},
+		"for now":  {full, "In this turn, the same call with the same key starts what is missing, and finds the rest.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			o := overStdio(t, f, nil)
+			f.startsJobs(map[string][2]string{"k_2": {"y", "two is done"}, "k_3": {"z", "three is done"}})
+			starts := f.answers["turn/start"]
+			f.do("turn/start", func(ctx context.Context, params string) (string, *api.Error) {
+				if strings.Contains(params, `"job":"k/1"`) {
+					return "", c.refusal
+				}
+				return starts(ctx, params)
+			})
+			text, _, failed := use(t, o, "work_start", threeTasks(map[string]any{"key": "k"}), nil)
+			if failed {
+				t.Fatal(text)
+			}
+			for _, want := range []string{"two is done", "three is done", "1. \"one\": not started (" + string(c.refusal.Data.Kind) + "): " + c.refusal.Message + "\n", c.advice} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not in\n%s", want, text)
+				}
+			}
+		})
 	}
 }
 

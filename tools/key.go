@@ -22,8 +22,9 @@ const maxKey = 200
 // key returns an idempotency key for what the call does, without an end; "" if the
 // call has no name, so that a repetition is new work. It is of the thread, the turn
 // and the attempt: a key such as "tests" means other work in the next turn, and what
-// an attempt has started is not taken up by the next one.
-func (r *request) key(ctx context.Context, chosen string) (string, *api.Error) {
+// an attempt has started is not taken up by the next one. With ofTurn a chosen key is of all
+// attempts of the turn.
+func (r *request) key(ctx context.Context, chosen string, ofTurn bool) (string, *api.Error) {
 	if refused := checkKey(chosen); refused != nil {
 		return "", refused
 	}
@@ -44,7 +45,11 @@ func (r *request) key(ctx context.Context, chosen string) (string, *api.Error) {
 	if refused != nil {
 		return "", refused
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{r.agent.ThreadID, turnID, strconv.Itoa(attempt), kind, name}, "\x00")))
+	of := strconv.Itoa(attempt)
+	if ofTurn && chosen != "" {
+		of = "all"
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.agent.ThreadID, turnID, of, kind, name}, "\x00")))
 	return hex.EncodeToString(sum[:]), nil
 }
 

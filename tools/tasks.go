@@ -38,12 +38,13 @@ type startedTask struct {
 	TurnID   string      `json:"turn_id,omitzero"`
 	ThreadID string      `json:"thread_id,omitzero"`
 	State    turns.State `json:"state,omitzero"`
+	Found    bool        `json:"found,omitzero"` // an earlier call with the key has started it
 	Error    *taskError  `json:"error,omitzero"`
 
 	wake   string
 	policy turns.AttentionPolicy
 	job    bool
-	other  string        // the prompt of a job that was started with another one
+	other  string        // what was asked for when it was started, if that is not this task
 	result *turns.Result // of a job that was found
 }
 
@@ -69,7 +70,7 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 	if refused := checkForm(in); refused != nil {
 		return answer{}, refused
 	}
-	key, refused := r.key(ctx, in.Key)
+	key, refused := r.key(ctx, in.Key, in.keeps())
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -89,15 +90,13 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 	out := startedTasks{TurnIDs: []string{}}
 	var first *api.Error
 	for i, t := range in.Tasks {
-		if first != nil && (first.Data.Retryable || ctx.Err() != nil) {
+		if first != nil && (ctx.Err() != nil || first.Data.Retryable && in.Key == "") { // with a key there may be more to find
 			out.Tasks = append(out.Tasks, startedTask{Title: t.Title, Error: errorOf(first)}) // nor is there a place for this one
 			continue
 		}
 		one, refused := r.startTask(ctx, in, i, key)
 		if refused != nil {
-			if first = cmp.Or(first, refused); i == 0 {
-				break // of the directory and the level, which are those of all
-			}
+			first = cmp.Or(first, refused)
 			one = startedTask{Error: errorOf(refused)}
 		} else {
 			out.TurnIDs = append(out.TurnIDs, one.TurnID)
@@ -113,8 +112,8 @@ func (r *request) startTasks(ctx context.Context, in workStartIn) (answer, *api.
 		if waits, refused = r.awaitTasks(ctx, &out, in.WaitSeconds); refused != nil {
 			return answer{}, refused
 		}
-	} else if found := out.found(); len(found) == len(out.TurnIDs) {
-		out.Results, waits = found, "All have ended.\n" // in an earlier call
+	} else if out.Results = out.found(); len(out.Results) == len(out.TurnIDs) {
+		waits = "All have ended.\n"
 	}
 	data, err := json.Marshal(out, api.WireOptions)
 	if err != nil {
@@ -249,11 +248,14 @@ func (r *request) startTask(ctx context.Context, in workStartIn, i int, key stri
 		if refused != nil {
 			return startedTask{}, refused
 		}
-		one := startedTask{TurnID: started.TurnID, ThreadID: started.ThreadID, State: started.State, wake: started.Wake, policy: started.AttentionPolicy, job: true, other: other}
-		if len(started.Results) == 1 && started.Results[0].Accepted() {
-			one.result = &started.Results[0]
+		return taskOf(&started, other), nil
+	}
+	if in.keeps() {
+		started, other, refused := r.keep(ctx, taskKey(key, i), in.Cwd, turns.Start{Agent: t.Agent, Input: said(t.Prompt), Title: t.Title})
+		if refused != nil {
+			return startedTask{}, refused
 		}
-		return one, nil
+		return taskOf(&started, other), nil
 	}
 	params := api.ThreadStartParams{
 		Agent: t.Agent, Title: t.Title, Cwd: in.Cwd, Parent: &threads.Parent{ThreadID: r.agent.ThreadID}, Keyed: keyed(taskKey(key, i), "thread"),
@@ -276,7 +278,19 @@ func (r *request) startTask(ctx context.Context, in workStartIn, i int, key stri
 		}
 		return startedTask{}, refused
 	}
-	return startedTask{TurnID: started.TurnID, ThreadID: started.ThreadID, State: started.State, wake: started.Wake, policy: started.AttentionPolicy}, nil
+	return taskOf(&started, ""), nil
+}
+
+// taskOf is a task that was started or found. other says what it was asked for if that is
+// something else.
+func taskOf(t *turns.StartResult, other string) startedTask {
+	one := startedTask{
+		TurnID: t.TurnID, ThreadID: t.ThreadID, State: t.State, Found: t.Found, wake: t.Wake, policy: t.AttentionPolicy, job: t.Job != "", other: other,
+	}
+	if len(t.Results) == 1 && t.Results[0].Accepted() {
+		one.result = &t.Results[0]
+	}
+	return one
 }
 
 // awaitTasks waits for all that was started. What has not ended then goes on in the
@@ -330,7 +344,7 @@ func (r *request) detach(ctx context.Context, out *startedTasks, ids []string) (
 	return gone
 }
 
-// found are the results of the jobs that have ended.
+// found are the results of what was found, and has ended.
 func (t *startedTasks) found() (list []turns.Result) {
 	for _, one := range t.Tasks {
 		if one.result != nil {
@@ -342,8 +356,8 @@ func (t *startedTasks) found() (list []turns.Result) {
 
 func errorOf(e *api.Error) *taskError { return &taskError{e.Data.Kind, e.Message, e.Data.Retryable} }
 
-// list says which task is which turn. Results say that already: beside them it has only what
-// was not started.
+// list says which task is which turn. Results say that already: beside them it has only the
+// others.
 func (t *startedTasks) list() string {
 	var b strings.Builder
 	for i, one := range t.Tasks {
@@ -354,7 +368,7 @@ func (t *startedTasks) list() string {
 		switch {
 		case one.Error != nil:
 			fmt.Fprintf(&b, "%snot started (%s): %s\n", name, one.Error.Kind, sanitize.Line(one.Error.Message, turns.MaxTitle))
-		case len(t.Results) > 0:
+		case slices.ContainsFunc(t.Results, func(r turns.Result) bool { return r.TurnID == one.TurnID }):
 		case one.State == turns.Queued:
 			fmt.Fprintf(&b, "%s%s in thread %s, waits for its place\n", name, one.TurnID, one.ThreadID)
 		default:
@@ -367,10 +381,24 @@ func (t *startedTasks) list() string {
 	}
 	for i, one := range t.Tasks {
 		if one.other != "" {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, otherPrompt(one.other))
+			fmt.Fprintf(&b, "%d. %s\n", i+1, one.other)
 		}
 	}
-	return fmt.Sprintf("Started %d of %d%s\n", len(t.TurnIDs), len(t.Tasks), end) + b.String()
+	found := 0
+	for _, one := range t.Tasks {
+		if one.Found {
+			found++
+		}
+	}
+	what := fmt.Sprintf("Started %d", len(t.TurnIDs)-found)
+	switch found {
+	case 0:
+	case len(t.TurnIDs):
+		what = fmt.Sprintf("Found %d", found)
+	default:
+		what += fmt.Sprintf(" and found %d", found)
+	}
+	return fmt.Sprintf("%s of %d%s\n", what, len(t.Tasks), end) + b.String()
 }
 
 // missing says how to start what was not started.
@@ -378,22 +406,26 @@ func missing(t startedTasks, key string) string {
 	switch {
 	case len(t.TurnIDs) == len(t.Tasks):
 		return ""
+	case slices.ContainsFunc(t.Tasks, func(one startedTask) bool { return one.Error != nil && one.Error.Kind == api.KindThreadClosed }) && key != "":
+		return "A thread that was closed does no more work: to have it done all the same, give it another key.\n"
 	case key != "":
 		return "In this turn, the same call with the same key starts what is missing, and finds the rest.\n"
 	}
 	return "To start what is missing, call work_start with these tasks alone.\n"
 }
 
-// follows says what to do about what was started.
+// follows says what to do about what has been started and has not ended.
 func (t *startedTasks) follows() string {
-	quoted := make([]string, len(t.TurnIDs))
-	for i, id := range t.TurnIDs {
-		quoted[i] = strconv.Quote(id)
+	var ids, quoted []string
+	var one startedTask
+	for _, o := range t.Tasks {
+		if o.Error == nil && o.result == nil {
+			one, ids, quoted = o, append(ids, o.TurnID), append(quoted, strconv.Quote(o.TurnID))
+		}
 	}
-	at := slices.IndexFunc(t.Tasks, func(one startedTask) bool { return one.Error == nil })
-	switch one := t.Tasks[at]; {
+	switch {
 	case one.job:
-		return jobsFollow(t.TurnIDs)
+		return jobsFollow(ids)
 	case one.policy == turns.Blocking:
 		return fmt.Sprintf("Go on with other work, then call work_await with turn_ids [%s]. Your turn does not end before they have ended.\n", list(quoted))
 	case one.wake == "none":

@@ -52,7 +52,7 @@ func TestTasksThatAreRefusedAreInTheAnswer(t *testing.T) {
 			"Started 1 of 3:\n1. \"one\": turn_1 in thread child_1\n2. \"two\": not started (overloaded): 64 child turns have not ended\n3. not started (overloaded): 64",
 			"To start what is missing, call work_start with these tasks alone.\nGo on with other work, then call work_await with turn_ids [\"turn_1\"].",
 		}},
-		"for now, with a key": {full, map[string]any{"key": "k"}, 2, 0, []string{"In this turn, the same call with the same key starts what is missing, and finds the rest.\n"}},
+		"for now, with a key": {full, map[string]any{"key": "k"}, 3, 0, []string{"In this turn, the same call with the same key starts what is missing, and finds the rest.\n"}},
 		"for good":            {api.Errorf(api.KindIdempotencyConflict, "other work"), nil, 3, 2, []string{"3. not started (idempotency_conflict): other work\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {

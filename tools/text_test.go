@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -20,5 +21,17 @@ func TestAnAgentIsToldThatATurnStoppedEarly(t *testing.T) {
 	long := resultsText([]turns.Result{{TurnID: "turn_1", State: turns.Completed, StopReason: strings.Repeat("x", 1<<20)}})
 	if len(long) > 200 {
 		t.Errorf("%d bytes of a stop reason are told", len(long))
+	}
+}
+
+// A model is not told to try what cannot succeed later.
+func TestWhatToDoAboutABound(t *testing.T) {
+	full, level := api.Errorf(api.KindOverloaded, "full"), api.Errorf(api.KindOverloaded, "no thread may be deeper")
+	level.Data.Retryable = false
+	if got := errorText(full); got != "Error (overloaded): full. Try again later." {
+		t.Errorf("it says %q", got)
+	}
+	if got := errorText(level); got != "Error (overloaded): no thread may be deeper." {
+		t.Errorf("it says %q", got)
 	}
 }

@@ -308,7 +308,8 @@ func keysOf(t *testing.T, f *fake, c *mcp.ClientSession, args map[string]any, me
 }
 
 // A call that is repeated finds what it did; what looks like one but is of another
-// turn, attempt or thread does not.
+// turn or thread does not, nor, unless the model has chosen the key of background work, of
+// another attempt.
 func TestRepeatedCallsHaveOneKey(t *testing.T) {
 	f := newFake(t)
 	c := overStdio(t, f, nil)
@@ -337,7 +338,10 @@ func TestRepeatedCallsHaveOneKey(t *testing.T) {
 	other("a chosen key", keysOf(t, f, c, chosen, nil))
 	other("a call id as chosen key", keysOf(t, f, c, map[string]any{"key": "call_1", "background": true}, nil))
 	f.say("turn/list", `{"turns":[{"turn_id":"turn_own","thread_id":"own","state":"active","attempt":3,"created_seq":1,"updated_seq":1}],"latest_seq":1}`)
-	other("another attempt", keysOf(t, f, c, chosen, nil))
+	other("another attempt", keysOf(t, f, c, nil, claude))
+	if again := keysOf(t, f, c, chosen, nil); seen[again[0]] != "a chosen key" {
+		t.Errorf("in another attempt a chosen key is %q", again)
+	}
 	f.say("turn/list", `{"turns":[{"turn_id":"turn_2","thread_id":"own","state":"active","attempt":2,"created_seq":1,"updated_seq":1}],"latest_seq":1}`)
 	other("another turn", keysOf(t, f, c, chosen, nil))
 	f.say("turn/list", `{"turns":[],"latest_seq":1}`)
@@ -355,7 +359,7 @@ func TestKeysOfATokenOfOneAttempt(t *testing.T) {
 	s := New(Config{Caller: f})
 	r := func(thread, turn string, attempt int) string {
 		agent := api.Agent{ThreadID: thread, TurnID: turn, Attempt: attempt}
-		key, refused := (&request{s, agent, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}).key(api.WithAgent(context.Background(), agent), "k")
+		key, refused := (&request{s, agent, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}).key(api.WithAgent(context.Background(), agent), "k", false)
 		if refused != nil {
 			t.Fatal(refused)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/mend"
@@ -73,7 +75,7 @@ type workStartIn struct {
 	Cwd         string  `json:"cwd,omitempty" jsonschema:"absolute directory, yours or below"`
 	Background  bool    `json:"background,omitempty" jsonschema:"do not wait for it before your turn ends"`
 	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"wait this long for the result; if it has not come by then, the work goes on in the background"`
-	Key         string  `json:"key,omitempty" jsonschema:"a name of your choice for this work in your turn: a call with the same key finds it with its result, also after a crash of yours, instead of starting it again"`
+	Key         string  `json:"key,omitempty" jsonschema:"a name of your choice for this work in your turn: a call with the same key finds it with its result, also after a crash of yours and also in the background, instead of starting it again"`
 }
 
 func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (answer, *api.Error) {
@@ -97,17 +99,20 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		if in.WaitSeconds > 0 {
 			defer r.saysSo(ctx)()
 		}
-		t, raw, earlier, refused := r.startJob(ctx, jobOf(in.Key), turns.Start{
+		t, raw, other, refused := r.startJob(ctx, jobOf(in.Key), turns.Start{
 			Agent: in.Agent, Cwd: in.Cwd, Input: said(in.Prompt), Title: in.Title, WaitSeconds: in.WaitSeconds,
 		})
 		if refused != nil {
 			return answer{}, refused
 		}
-		return jobStarted(&t, earlier, raw), nil
+		return workFound(&t, other, raw), nil
 	}
-	key, refused := r.key(ctx, in.Key)
+	key, refused := r.key(ctx, in.Key, in.keeps())
 	if refused != nil {
 		return answer{}, refused
+	}
+	if in.keeps() && in.ThreadID == "" {
+		return r.startKept(ctx, in, key)
 	}
 	threadID, made := in.ThreadID, false
 	if threadID == "" {
@@ -160,6 +165,17 @@ func (r *request) start(ctx context.Context, threadID string, c turns.Start, key
 	t, raw, refused := call[api.TurnStartResult](ctx, r.server.Caller, "turn/start", api.TurnStartParams{Start: c, Keyed: keyed(key, "turn")})
 	if refused != nil {
 		return answer{}, refused
+	}
+	if c.Background && key != "" && r.isEarlier(ctx, &t) {
+		t.Found = true
+		if refused := r.look(ctx, &t, 0); refused != nil {
+			return answer{}, refused
+		}
+		data, err := json.Marshal(t, api.WireOptions)
+		if err != nil {
+			return answer{}, api.Errorf(api.KindInternal, "")
+		}
+		return workFound(&t, "", data), nil
 	}
 	return started(&t, raw), nil
 }
@@ -239,7 +255,7 @@ func (s *Server) workSend(ctx context.Context, r *request, in workSendIn) (answe
 	if strings.TrimSpace(in.Text) == "" {
 		return answer{}, api.Invalid("text", turns.ReasonRequired, "give some text")
 	}
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -269,7 +285,7 @@ type workStopIn struct {
 }
 
 func (s *Server) workStop(ctx context.Context, r *request, in workStopIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}
@@ -295,7 +311,7 @@ type workReviewIn struct {
 }
 
 func (s *Server) workReview(ctx context.Context, r *request, in workReviewIn) (answer, *api.Error) {
-	key, refused := r.key(ctx, "")
+	key, refused := r.key(ctx, "", false)
 	if refused != nil {
 		return answer{}, refused
 	}

@@ -16,6 +16,7 @@ import (
 type TooManyError struct {
 	Text    string
 	TurnIDs []string // the oldest unended ones
+	ForGood bool     // it does not pass when child turns end: of the levels of threads
 }
 
 // Error implements error.
@@ -122,7 +123,7 @@ func full(r ledger.Reader, rg ledger.Range, limit int, where string) (refused, f
 	if err != nil || n < limit {
 		return nil, err
 	}
-	return &TooManyError{fmt.Sprintf("%d child turns %s have not ended, and no more are allowed: wait for some, or end them", n, where), oldest}, nil
+	return &TooManyError{Text: fmt.Sprintf("%d child turns %s have not ended, and no more are allowed: wait for some, or end them", n, where), TurnIDs: oldest}, nil
 }
 
 // MaxNamedTurns is how many turns an error names.

@@ -27,6 +27,7 @@ const (
 	ReasonNotOwn   = "not_own"   // the thread is no child thread of the parent
 	ReasonNotChild = "not_child" // the turn is no child turn
 	ReasonJob      = "job"       // the turn is a job
+	ReasonLevel    = "level"     // no thread may be deeper
 
 	ReasonNoDirectory = "no_directory" // the server's machine has no such directory
 )

@@ -1,22 +1,30 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // flow serves an agent whose turns are this script, and echo for its jobs. Both are tried again
 // after a crash.
-func flow(t *testing.T, script string) *builds {
+func flow(t *testing.T, script string) *builds { return flowWith(t, "", script) }
+
+// flowWith is flow with more keys of the agent.
+func flowWith(t *testing.T, keys, script string) *builds {
 	t.Helper()
 	binary := build(t, t.TempDir(), "./cmd/holon")
 	path := filepath.Join(t.TempDir(), "flow.sh")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := serveConfig(t, binary, leads([]string{path}, ""), withHolon(t, binary))
+	s := serveConfig(t, binary, leads([]string{path}, keys), withHolon(t, binary))
 	s.want("call", "thread/start", `{"thread_id":"main","agent":"lead"}`)
 	return s
 }
@@ -49,6 +57,19 @@ cd /tmp && holon job elsewhere --agent echo --cwd /tmp x; echo "cwd: $?"
 	if r := s.holon("job", "x", "hello"); r.code != exitUsage || !strings.Contains(r.err, "this is no turn of an agent") {
 		t.Errorf("outside of a turn exit %d: %s", r.code, r.err)
 	}
+}
+
+// A bound that waiting does not end is an answer.
+func TestAJobBelowTheDeepestThreadIsRefused(t *testing.T) {
+	s := flow(t, "exec 2>&1\nholon job x --agent echo /say; echo \"exit $?\"\n")
+	parent := "main"
+	for i := range threads.MaxLevel {
+		id := fmt.Sprint("level", i+1)
+		s.want("call", "thread/start", fmt.Sprintf(`{"thread_id":%q,"parent":{"thread_id":%q}}`, id, parent))
+		parent = id
+	}
+	r := s.holon("run", "--thread="+parent, "--timeout=20s", "-q", "go")
+	contains(t, r.out, "is 8 levels below its root, and no thread may be deeper", "\nexit 1\n")
 }
 
 // A long result is printed whole, and lists fold the threads of jobs that need nobody.
@@ -120,5 +141,67 @@ func TestSkillsArePrinted(t *testing.T) {
 	contains(t, s.want("skills", "show", "monitor"), "# monitor: ", "| case | what you call | what follows |")
 	if r := s.holon("skills", "show", "monitr"); r.code != exitUsage || !strings.Contains(r.err, "monitor") {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// The line of docs/background.md takes the prompt alone, in each attempt.
+func TestAPromptOfSeveralLinesIsReadWithoutTheListOfJobs(t *testing.T) {
+	if _, err := osexec.LookPath("jq"); err != nil {
+		hosttest.Need(t, "jq is not installed, so the line of docs/background.md is not run")
+	}
+	line := ""
+	for _, block := range blocksOf(t, "../../docs/background.md", "Workflows") {
+		if strings.HasPrefix(block, "prompt=") {
+			line = block
+		}
+	}
+	s := flowWith(t, "input = \"json\"\n", line+`
+out=$(holon job first --agent echo "/say ($prompt)")
+[ "$HOLON_ATTEMPT" = 2 ] || kill -9 $$
+echo "$out"; echo "$prompt"
+`)
+	if r := s.holon("run", "--agent=lead", "--thread=main", "-q", "fix\n/say the parser"); r.code != exitOK || !strings.HasSuffix(r.out, "the parser)\nfix\n/say the parser\n") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
+// The key of background work is of the turn: when the server is killed, the next attempt of its
+// agent finds the work and its result, and starts only what is missing.
+func TestBackgroundWorkOfAKeyIsStartedOnce(t *testing.T) {
+	if _, err := osexec.LookPath("curl"); err != nil {
+		hosttest.Need(t, "curl is not installed, so no tools are called")
+	}
+	s := flow(t, `
+call() {
+	curl -s -H "Authorization: Bearer $HOLON_TOKEN" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+		-d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work_start","arguments":'"$1"'}}' "$HOLON_MCP_URL"
+}
+call '{"prompt":"/say tests '$HOLON_ATTEMPT'","agent":"echo","background":true,"key":"tests"}'
+call '{"tasks":[{"prompt":"/say x","agent":"echo"},{"prompt":"/say y","agent":"echo"}],"background":true,"key":"two"}'
+[ "$HOLON_ATTEMPT" = 3 ] || sleep 60
+`)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", "go") }()
+	for attempt := range 2 {
+		eventually(t, "the work has ended", func() bool {
+			list, _ := oneObject(t, s.want("call", "turn/list", `{"thread_id":"main"}`))["turns"].([]any)
+			if len(list) == 0 {
+				return false
+			}
+			turn, ended := list[0].(map[string]any), 0
+			for _, c := range s.children("main") {
+				if c.(map[string]any)["state"] == "completed" {
+					ended++
+				}
+			}
+			return turn["attempt"] == float64(attempt+1) && turn["retry_at"] == nil && ended == 3
+		})
+		s.process.kill()
+		s.up()
+	}
+	r := <-done
+	contains(t, r.out, "This key was used before in your turn", `It was started with another prompt, which counts: \"/say tests 1\"`, "tests 1", "Found 2 of 2", "All have ended")
+	if list := s.children("main"); len(list) != 3 {
+		t.Errorf("%d child turns, want 3", len(list))
 	}
 }

@@ -123,7 +123,7 @@ export function words(error) {
     case 'storage_full': return 'The disk of the server is full: nothing was changed. Make space, then try again.'
     case 'storage_failed': return 'The disk of the server has failed: nothing was changed. The server must be restarted.'
     case 'unavailable': return 'The server is starting or stopping. Try again.'
-    case 'overloaded': return 'A queue of the server is full. Try again in a moment.'
+    case 'overloaded': if (error.data?.retryable !== false) return 'A queue of the server is full. Try again in a moment.'
   }
   const text = cut(oneLine(error?.message || error || 'unknown'), 300)
   return /[.!?…]$/.test(text) ? text : text + '.'

@@ -37,7 +37,7 @@ var kinds = map[string]string{
 func Words(err error) string {
 	var refused *client.Error
 	if errors.As(err, &refused) {
-		if text := kinds[refused.Kind]; text != "" {
+		if text := kinds[refused.Kind]; text != "" && (refused.Kind != client.KindOverloaded || refused.Retryable) {
 			return text
 		}
 		return sentence(strings.TrimPrefix(refused.Message, "cwd: ")) // the form calls it Directory

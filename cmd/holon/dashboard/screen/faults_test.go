@@ -26,6 +26,8 @@ func TestErrorsAreSaidInWords(t *testing.T) {
 		{&client.SilentError{Limit: time.Second}, "The server does not answer."},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), "The server does not answer."},
 		{&client.Error{Kind: "already_resolved", Message: "item_1 is resolved"}, "Somebody else has answered already, or its turn has ended."},
+		{&client.Error{Kind: "overloaded", Message: "a queue is full", Retryable: true}, "The server has too much to do. Try it again in a moment."},
+		{&client.Error{Kind: "overloaded", Message: "no thread may be deeper"}, "No thread may be deeper."},
 		{&client.Error{Kind: "conflict", Message: "the thread has another cwd"}, "The thread has another cwd."},
 		{&client.Error{Kind: "http_502", Message: "HTTP 502 Bad Gateway\x1b[31m"}, "HTTP 502 Bad Gateway."},
 		{errors.New("no port"), "No port."},
