@@ -68,6 +68,32 @@ func TestTheCallerOfAJobHearsOfIt(t *testing.T) {
 	})
 }
 
+// One that is tried again commits too.
+func TestTheCallerOfAJobThatIsTriedAgainHearsOfIt(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		owner := h.workflow()
+		r := h.job("a", "tests")
+		work := h.next(h.agent)
+		h.message(work, "red")
+		work.end(turns.Failed)
+		h.ended(r.TurnID)
+		owner.crash()
+		h.next(h.model)
+		var c caller
+		q := jobOf("a", "tests", "do tests")
+		q.Key = key("k", "turn/start")
+		q.Key.Caller = &c
+		h.startWith(q)
+		c.mu.Lock()
+		told := len(c.told)
+		c.mu.Unlock()
+		if told == 0 {
+			h.t.Error("the retry was committed, and its caller was not told")
+		}
+		h.next(h.agent)
+	})
+}
+
 // Items that wait at one inbox are stored in one unit.
 func TestCallersThatShareAUnitAllHearOfIt(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {

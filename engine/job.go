@@ -127,7 +127,7 @@ func takeJob(a *actor, q request) (turns.StartResult, error) {
 	case stopsWithParent(a, now.TurnID):
 		return turns.StartResult{}, turns.ErrBetween
 	case again:
-		r, _, err := keyed(a, nil, func(d *decision) (turns.RetryResult, error) {
+		r, _, err := keyed(a, q.Key, func(d *decision) (turns.RetryResult, error) {
 			return d.retry(turns.Retry{TurnID: now.TurnID, By: q.By}, true)
 		})
 		if err != nil {

@@ -51,6 +51,11 @@ func (r *request) keep(ctx context.Context, key, cwd string, c turns.Start) (t t
 	_, _, refused = call[api.ThreadStartResult](ctx, r.server.Caller, "thread/start", api.ThreadStartParams{
 		ThreadID: &id, Agent: c.Agent, Title: c.Title, Cwd: cwd, Parent: c.Parent, Keyed: keyed(key, "thread"),
 	})
+	if refused != nil && refused.Data.Kind == api.KindIdempotencyConflict { // perhaps it was asked for otherwise, and has no turn yet
+		if t, other, refused = r.find(ctx, id, c); t.Found || refused != nil {
+			return t, other, refused
+		}
+	}
 	if refused == nil {
 		t, _, refused = call[api.TurnStartResult](ctx, r.server.Caller, "turn/start", asked)
 	}
@@ -72,15 +77,15 @@ func (r *request) find(ctx context.Context, threadID string, c turns.Start) (t t
 	t = turns.StartResult{
 		TurnID: first.TurnID, ThreadID: threadID, State: first.State, Parent: first.Parent, AttentionPolicy: first.AttentionPolicy, Title: first.Title, Found: true, Seq: first.UpdatedSeq,
 	}
-	if refused := r.look(ctx, &t, c.WaitSeconds); refused != nil {
-		return t, "", refused
-	}
 	own, _, refused := call[api.ThreadReadResult](ctx, r.server.Caller, "thread/read", api.ThreadReadParams{ThreadID: r.agent.ThreadID})
 	if refused != nil {
 		return t, "", refused
 	}
 	prompt, agent, refused := r.askedFirst(ctx, t.TurnID)
 	if refused != nil {
+		return t, "", refused
+	}
+	if refused := r.look(ctx, &t, c.WaitSeconds); refused != nil { // last: what it returns counts as told
 		return t, "", refused
 	}
 	return t, askedOther(prompt, agent, prompt == promptOf(c), agent == cmp.Or(c.Agent, own.Thread.Agent)), nil

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/api"
 )
@@ -169,5 +170,50 @@ func TestTasksAreFoundWithTheResultsThatThereAre(t *testing.T) {
 	}
 	if _, after, _ := strings.Cut(text, "work_await"); strings.Count(after, "turn_thread_") != 2 {
 		t.Errorf("waits for %s", after)
+	}
+}
+
+// TestAnEndIsToldByTheAnswerThatHasIt: of two pieces of work that have ended, what one was asked for
+// cannot be read. Its end is not told then.
+func TestAnEndIsToldByTheAnswerThatHasIt(t *testing.T) {
+	s := serve(t)
+	s.fake.keepsWork()
+	c := s.connect(t, nil)
+	tasks := map[string]any{"key": "k", "background": true, "tasks": []map[string]any{{"prompt": "x"}, {"prompt": "y"}}}
+	use(t, c, "work_start", tasks, nil)
+	var told []string
+	await := s.fake.answers["turn/await"]
+	s.do("turn/await", func(ctx context.Context, params string) (string, *api.Error) {
+		AfterSent(ctx, func(ok bool) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if ok {
+				told = append(told, params)
+			}
+		})
+		return await(ctx, params)
+	})
+	list, calls := s.fake.answers["item/list"], 0
+	s.do("item/list", func(ctx context.Context, params string) (string, *api.Error) {
+		if calls++; calls == 2 {
+			return "", api.Errorf(api.KindOverloaded, "")
+		}
+		return list(ctx, params)
+	})
+	text, _, _ := use(t, c, "work_start", tasks, nil)
+	for range 1000 { // the answer is read a moment before what follows it
+		s.mu.Lock()
+		n := len(told)
+		s.mu.Unlock()
+		if n > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(10 * time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !strings.Contains(text, "done: x") || strings.Contains(text, "done: y") || len(told) != 1 {
+		t.Errorf("%d ends are told by\n%s", len(told), text)
 	}
 }

@@ -305,6 +305,7 @@ func (r *request) awaitTasks(ctx context.Context, out *startedTasks, seconds flo
 	case refused != nil && ctx.Err() != nil:
 		return "", api.Errorf(api.KindUnavailable, "the waiting was cancelled; the work goes on")
 	case refused != nil:
+		out.Results = out.found()
 		return "", nil // they are waited for, as without wait_seconds
 	}
 	out.Results, out.Reason = a.Results, a.Reason

@@ -10,7 +10,7 @@ import (
 // AskedOf reads what a question in a thread is about, and where: its own title is often only a
 // path. Whoever shows the question takes its words from question.Phrase or question.Of, so that
 // everybody reads the same. A thread that is nil has no directory. An item that is gone, or in
-// another thread, says nothing.
+// another thread, says nothing; nor does a row that cannot be decoded. The error is one of reading.
 func AskedOf(r ledger.Reader, th *threads.Thread, content []byte) (question.Asked, error) {
 	asked := question.Asked{Content: content}
 	if th == nil {
@@ -39,8 +39,8 @@ func AskedIn(r ledger.Reader, threadID string, content []byte) (question.Asked, 
 		return question.Asked{Content: content}, err
 	}
 	th, err := threads.Read(v)
-	if err != nil {
-		return question.Asked{Content: content}, err
+	if err != nil { // whoever delivers the question would try for good
+		th = nil
 	}
 	return AskedOf(r, th, content)
 }

@@ -26,6 +26,7 @@ type attempt struct {
 
 	result       bridges.Result // the members below are those of an attempt that was made
 	began, ended time.Time
+	cut          bool // a command has cut it off: that is no failure of the target, and costs no attempt
 }
 
 // stillTrue is the fence of an attempt: the decision is taken anew in the
@@ -213,8 +214,11 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 // make makes the attempt, and notes what it says of the target.
 func (a *attempt) make(ctx context.Context, s *Service, to *outlet) {
 	a.began = s.now()
-	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.target}, a.out)
+	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.delivery.BridgeID, a.out.Target}, a.out)
 	a.ended = s.now()
+	if a.cut = ctx.Err() != nil && s.sending.Err() == nil && a.result.Outcome != bridges.Delivered; a.cut {
+		a.result.Outcome, a.result.Unhealthy = bridges.Failed, false
+	}
 	s.places.set(to, func(o *outlet) {
 		switch {
 		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there

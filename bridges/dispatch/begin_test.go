@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -114,10 +115,10 @@ func TestNothingAfterTheCommitOfASubscriptionCanFail(t *testing.T) {
 func TestASendThatIsStuckHoldsNoOtherTarget(t *testing.T) {
 	inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
 		goOn := make(chan struct{})
-		w.target.answer = func(*bridges.Outgoing, int) bridges.Result {
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
 			<-goOn
 			return bridges.Result{Outcome: bridges.Delivered, Status: 200}
-		}
+		})
 		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Order: bridges.OrderStrict})
 		m := w.thread("a")
 		turn(m, "t1")
@@ -145,7 +146,8 @@ func TestADamagedDeliveryIsNotSentElsewhere(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint(restarts), func(t *testing.T) {
 			inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
-				w.target.answer, other.answer = down, down
+				w.target.set(down)
+				other.set(down)
 				w.subscribe("s", "b", "")
 				m := w.thread("a")
 				turn(m, "t1")
@@ -161,7 +163,7 @@ func TestADamagedDeliveryIsNotSentElsewhere(t *testing.T) {
 				if restarts {
 					w.restart()
 				}
-				other.answer = nil
+				other.set(nil)
 				time.Sleep(time.Hour)
 				want(t, "the other target", other.take(), fmt.Sprint("turn.completed ", last))
 				want(t, "rows", w.deliveries("s"), fmt.Sprintf("final %d dead (render), final %d delivered", damaged, last))
@@ -305,12 +307,15 @@ func TestSoManySubscriptionsThatHaveEndedAreKept(t *testing.T) {
 		end(m, "t1")
 		time.Sleep(time.Minute)
 		first := w.view("first").Subscription
-		for n := 0; n < bridges.MaxEnded; {
+		for n := -1; n < bridges.MaxEnded; {
 			u := &ledger.Unit{}
 			for range 1000 {
 				n++
 				next := first.Clone()
-				next.SubscriptionID, next.CreatedSeq = fmt.Sprint("s", n), first.CreatedSeq+int64(n)
+				next.SubscriptionID, next.CreatedSeq, next.UpdatedSeq = fmt.Sprint("s", n), first.CreatedSeq+int64(n), first.UpdatedSeq+int64(n)
+				if n == 0 { // it was made before the others, and has ended after them
+					next.CreatedSeq, next.UpdatedSeq = 1, 1<<40
+				}
 				u.Rows = append(u.Rows, newRow{next})
 			}
 			if _, err := w.store.Append(u); err != nil {
@@ -322,8 +327,13 @@ func TestSoManySubscriptionsThatHaveEndedAreKept(t *testing.T) {
 		if _, _, err := w.s.Subscription(background, "first"); !errors.Is(err, bridges.ErrSubscriptionNotFound) {
 			t.Error("the oldest one:", err)
 		}
-		if v := w.view("s1"); v.State != bridges.Ended {
-			t.Errorf("%+v", v)
+		if _, _, err := w.s.Subscription(background, "s1"); !errors.Is(err, bridges.ErrSubscriptionNotFound) {
+			t.Error("the second one:", err)
+		}
+		for _, id := range []string{"s0", fmt.Sprint("s", bridges.MaxEnded)} {
+			if v := w.view(id); v.State != bridges.Ended {
+				t.Errorf("%+v", v)
+			}
 		}
 	})
 }
@@ -342,7 +352,7 @@ func TestAMoveIsCheckedBeforeItWaits(t *testing.T) {
 	inTwoTargets(t, false, func(t *testing.T, w *world, _ *target) {
 		release := make(chan struct{})
 		defer close(release)
-		w.target.answer = silent(release)
+		w.target.set(silent(release))
 		w.subscribe("s", "b", "")
 		m := w.thread("a")
 		turn(m, "t1")
@@ -376,7 +386,7 @@ func TestAMoveWaitsForAnAttemptForSoLong(t *testing.T) {
 			t.Run(fmt.Sprint(how, " ", ends), func(t *testing.T) {
 				inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
 					release := make(chan struct{})
-					w.target.answer = silent(release)
+					w.target.set(silent(release))
 					w.subscribe("s", "b", "")
 					m := w.thread("a")
 					turn(m, "t1")
@@ -417,10 +427,10 @@ func TestAMoveOnAFullDisk(t *testing.T) {
 					defer w.life.mu.Unlock()
 					w.life.full = is
 				}
-				w.target.answer = func(*bridges.Outgoing, int) bridges.Result {
+				w.target.set(func(*bridges.Outgoing, int) bridges.Result {
 					full(true)
 					return bridges.Result{Outcome: bridges.Delivered, Status: 200}
-				}
+				})
 				w.subscribe("s", "b", "")
 				m := w.thread("a")
 				turn(m, "t1")
@@ -526,6 +536,193 @@ func TestTheTargetOfAnotherBridgeIsItsOwn(t *testing.T) {
 		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: bridges.Target{Channel: "C1"}})
 		if v := w.move("s", "b2").Subscription; v.Target != (bridges.Target{}) {
 			t.Errorf("%+v", v)
+		}
+	})
+}
+
+// TestAMoveAfterTheDiskHadRoomAgain is not refused for the error of before: the receipts are stored, in
+// one commit with the beginning of the next attempt.
+func TestAMoveAfterTheDiskHadRoomAgain(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+		full := func(is bool) {
+			w.life.mu.Lock()
+			defer w.life.mu.Unlock()
+			w.life.full = is
+		}
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			time.Sleep(time.Duration(min(2*n-1, 3)) * time.Second)
+			full(n == 1)
+			return bridges.Result{Outcome: bridges.Delivered, Status: 200}
+		})
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		last := ends(m, "t1", "t2", "t3")
+		time.Sleep(1500 * time.Millisecond)
+		full(false)
+		time.Sleep(1500 * time.Millisecond)
+		w.move("s", "b2")
+		time.Sleep(time.Minute)
+		want(t, "the other target", other.take(), fmt.Sprint("turn.completed ", last))
+	})
+}
+
+// lateAnswer is a target that has a message at once, and answers the first one after a time.
+type lateAnswer struct {
+	*target
+	after time.Duration
+	sends *atomic.Int64
+}
+
+// Send implements bridges.Channel.
+func (c lateAnswer) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
+	r := c.target.Send(ctx, o)
+	if c.sends.Add(1) > 1 {
+		return r
+	}
+	select {
+	case <-time.After(c.after):
+		return r
+	case <-ctx.Done():
+		return bridges.Result{Outcome: bridges.Failed, Error: "canceled", Arrived: true, Unhealthy: true}
+	}
+}
+
+// TestASlowTargetIsNotSentTwice what it may have: a subscription that is made again for it waits for its
+// answer. One that is moved does not, and that is no failure of the old target.
+func TestASlowTargetIsNotSentTwice(t *testing.T) {
+	for _, bridge := range []string{"b", "b2"} {
+		t.Run(bridge, func(t *testing.T) {
+			inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+				var sends atomic.Int64
+				w.change = func(cfg *Config) {
+					cfg.Open = func(b *bridges.Bridge, _ bridges.Secrets, _ *bridges.Secrets) (bridges.Channel, error) {
+						if b.BridgeID == "b2" {
+							return other, nil
+						}
+						return lateAnswer{w.target, 15 * time.Second, &sends}, nil
+					}
+				}
+				w.restart()
+				w.subscribe("s", "b", "")
+				m := w.thread("a")
+				turn(m, "t1")
+				last := end(m, "t1")
+				synctest.Wait()
+				began := time.Now()
+				w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+				w.subscribe("s", bridge, "")
+				took, sent, there := 15*time.Second, fmt.Sprint("turn.completed ", last), ""
+				if bridge == "b2" {
+					took, there = patience, sent
+				}
+				if got := time.Since(began); got != took {
+					t.Errorf("it took %v, want %v", got, took)
+				}
+				time.Sleep(time.Hour)
+				want(t, "the old target", w.target.take(), sent)
+				want(t, "the other target", other.take(), there)
+				if b, _, err := w.s.Bridge("b"); err != nil || len(b.FailedDays) > 0 {
+					t.Errorf("%+v %v", b, err)
+				}
+			})
+		})
+	}
+}
+
+// TestAMoveDuringTheLastAttempt: an attempt that is cut off is not the last one.
+func TestAMoveDuringTheLastAttempt(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+		last := 1
+		for again := true; again; last++ {
+			_, again = bridges.RetryAfter(last+1, 0.5)
+		}
+		begun, release := make(chan struct{}), make(chan struct{})
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			if n == last {
+				close(begun)
+				<-release
+			}
+			return bridges.Result{Outcome: bridges.Failed, Error: "timeout"}
+		})
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		seq := end(m, "t1")
+		<-begun
+		time.AfterFunc(time.Hour, func() { close(release) })
+		w.move("s", "b2")
+		time.Sleep(2 * time.Hour)
+		want(t, "the other target", other.take(), fmt.Sprint("turn.completed ", seq))
+		want(t, "rows", w.deliveries("s"), fmt.Sprintf("final %d delivered", seq))
+	})
+}
+
+// TestAStuckSendHoldsItsTarget also when the subscription comes back to it.
+func TestAStuckSendHoldsItsTarget(t *testing.T) {
+	inTwoTargets(t, false, func(t *testing.T, w *world, other *target) {
+		release := make(chan struct{})
+		w.target.set(silent(release))
+		other.set(down)
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		last := end(m, "t1")
+		time.Sleep(stuckAfter)
+		w.move("s", "b2")
+		time.Sleep(time.Second)
+		w.move("s", "b")
+		time.Sleep(time.Hour)
+		wantCount(t, "stuck", w.stuckIn("b"), 1)
+		wantCount(t, "sent", w.target.sends, 1)
+		w.target.set(nil)
+		w.target.take()
+		close(release)
+		time.Sleep(time.Hour)
+		want(t, "when it has returned", w.target.take(), fmt.Sprintf("turn.completed %d, turn.completed %d", last, last)) // the first one returned too late
+	})
+}
+
+// unreadableThread is a row of a thread that cannot be decoded.
+type unreadableThread struct{ ledger.Row }
+
+// Values implements ledger.Row.
+func (r unreadableThread) Values(first int64) (ledger.Values, error) {
+	v, err := r.Row.Values(first)
+	if err == nil {
+		v[threads.Table.Column("spent")] = []byte("{")
+	}
+	return v, err
+}
+
+// TestAQuestionInAThreadThatCannotBeRead is sent, and what follows it.
+func TestAQuestionInAThreadThatCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnQuestions, bridges.OnFinal)
+		m := w.thread("a")
+		turn(m, "t1")
+		synctest.Wait()
+		w.do(w.s.SubscriptionPause(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		ask(m, "t1", "i1")
+		if err := w.s.cfg.Read(background, func(tx ledger.Reader) error {
+			v, err := tx.Get(threads.ByID, "a")
+			if err != nil {
+				return err
+			}
+			th, err := threads.Read(v)
+			if err == nil {
+				_, err = w.store.Append(&ledger.Unit{Base: th.LatestThreadSeq, Rows: []ledger.Row{unreadableThread{th}}})
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		o := w.thread("other")
+		last := ends(o, "t9")
+		w.do(w.s.SubscriptionResume(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		time.Sleep(time.Hour)
+		if got := w.target.take(); !strings.HasPrefix(got, "item.created ") || !strings.HasSuffix(got, fmt.Sprint("turn.completed ", last)) {
+			t.Errorf("%q was sent", got)
 		}
 	})
 }

@@ -400,7 +400,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	if err != nil {
 		return bridges.TestResult{}, err
 	}
-	r := s.sender.send(ctx, &b.outlet, *channel, sending{deliveryID: e.DeliveryID}, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
+	r := s.sender.send(ctx, &b.outlet, *channel, sending{e.DeliveryID, id, target}, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
 	return bridges.TestResult{
 		Delivered: r.Outcome == bridges.Delivered, Status: r.Status, Error: r.Error, LatencyMs: s.now().Sub(now).Milliseconds(),
 	}, nil

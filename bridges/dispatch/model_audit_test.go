@@ -25,8 +25,9 @@ type audit struct {
 	cursors  map[string]cursors.Cursor // by subscription
 	subs     map[string]*bridges.Subscription
 	bridges  map[string]*bridges.Bridge
-	targets  map[string][]int64  // by subscription: the generations in which its targets begin
-	choices  map[string][]choice // by subscription: what it chooses from which seq on
+	targets  map[string][]int64   // by subscription: the generations in which its targets begin
+	places   map[modelKey]sending // by subscription and generation: the target that begins with it
+	choices  map[string][]choice  // by subscription: what it chooses from which seq on
 	gaps     map[string][]bridges.DropGap
 	pauses   map[string]bool   // bridges that are paused
 	sending  map[string]int    // by subscription: attempts under way that are waited for
@@ -68,7 +69,7 @@ type choice struct {
 func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
-		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{},
+		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{}, places: map[modelKey]sending{},
 		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[sending]int{}, stuck: map[sending]bool{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
@@ -185,6 +186,7 @@ func (a *audit) changes(u *ledger.Unit, fresh []*naiveEvent) {
 			}
 			if was == nil || was.TargetGeneration != row.TargetGeneration {
 				a.targets[row.SubscriptionID] = append(a.targets[row.SubscriptionID], row.TargetGeneration)
+				a.places[modelKey{row.SubscriptionID, row.TargetGeneration}] = sending{bridgeID: row.BridgeID, target: row.Target}
 				a.counts["targets"]++
 			}
 			a.subs[row.SubscriptionID] = row.Clone()
@@ -327,7 +329,7 @@ func (a *audit) mayCome(row *auditRow, together map[*auditRow]bool) *auditRow {
 			if other.TurnID == row.TurnID {
 				return other
 			}
-		case other.State == bridges.StateMismatch || other.Attempts >= 4 || a.stuck[sending{other.DeliveryID, a.targetOf(other)}]:
+		case other.State == bridges.StateMismatch || other.Attempts >= 4 || a.stuck[a.sendingOf(other)]:
 			waits[other.TurnID] = true
 		default:
 			return other
@@ -351,6 +353,13 @@ func (a *audit) fresh(row *auditRow) {
 	if !row.Moved && a.dropped(row.BridgeID, row.Seq) {
 		a.fail("P1: an attempt of %s begins, which came during a pause that drops", row.DeliveryID)
 	}
+}
+
+// sendingOf is a delivery at its target.
+func (a *audit) sendingOf(row *auditRow) sending {
+	at := a.places[modelKey{row.SubscriptionID, a.targetOf(row)}]
+	at.deliveryID = row.DeliveryID
+	return at
 }
 
 // targetOf is the generation that began with the target for which a delivery is.
@@ -499,7 +508,7 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (notWaitedFor, ended func(
 	row, life, waitedFor := a.rows[key], a.life, true
 	at := sending{deliveryID: id}
 	if row != nil {
-		at.target = a.targetOf(row)
+		at = a.sendingOf(row)
 	}
 	leave := func(inside bool) {
 		a.mu.Lock()

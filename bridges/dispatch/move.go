@@ -30,10 +30,10 @@ func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription)
 // needs it to be over.
 const patience = 5 * time.Second
 
-// rest waits until no attempt is under way; none begins until the caller counts resting down
-// again, also after an error. That is of ctx or of a stop, or says why what came of the attempt
+// rest waits until no attempt is under way, and cuts one off in the end if cut is set; none begins
+// until the caller counts resting down again, also after an error. That is of ctx or of a stop, or says why what came of the attempt
 // cannot be stored. l.mu is held, and let go meanwhile.
-func rest(ctx context.Context, l *lane) error {
+func rest(ctx context.Context, l *lane, cut bool) error {
 	l.resting++
 	long := time.NewTimer(patience)
 	defer long.Stop()
@@ -52,7 +52,9 @@ func rest(ctx context.Context, l *lane) error {
 		select {
 		case <-idle:
 		case <-long.C:
-			r.cut()
+			if cut {
+				r.cut()
+			}
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-l.s.sending.Done():
@@ -91,7 +93,7 @@ func lockToMove(ctx context.Context, s *Service, id string) (release func(), err
 		if l == nil {
 			return nil, err
 		}
-		err = rest(ctx, l)
+		err = rest(ctx, l, true)
 		l.mu.Unlock()
 		rested := func() {
 			l.mu.Lock()

@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -107,38 +109,58 @@ func (r retention) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
 	return nil
 }
 
+// forgetAtOnce is how many subscriptions are removed while commands to others wait.
+const forgetAtOnce = 100
+
 // forget removes subscriptions that were deleted, or have ended, long ago, with their
-// cursors and deliveries.
+// cursors and deliveries; of too many that have ended those whose end is the oldest.
 func (r retention) forget(ctx context.Context) {
+	for ctx.Err() == nil {
+		n, err := r.forgetSome(ctx)
+		if err != nil {
+			r.s.cfg.Log.Error("remove deleted subscriptions", zap.Error(err))
+		}
+		if err != nil || n < forgetAtOnce {
+			return
+		}
+	}
+}
+
+// forgetSome removes some of them, and returns how many.
+func (r retention) forgetSome(ctx context.Context) (n int, err error) {
 	s := r.s
 	s.changing.Lock() // one may be about to be created again
 	defer s.changing.Unlock()
-	var old []*bridges.Subscription
-	err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
-		ended := 0
-		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq, Newest: true}, func(v ledger.Values) error {
+	var old, ended []*bridges.Subscription
+	if err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
 			sub, err := bridges.ReadSubscription(v)
 			if err != nil {
 				return err
 			}
-			if sub.State == bridges.Ended {
-				ended++
-			}
 			keep := map[bridges.State]time.Duration{bridges.Deleted: bridges.KeepDeleted, bridges.Ended: bridges.KeepEnded}[sub.State]
-			if keep > 0 && (sub.State == bridges.Ended && ended > bridges.MaxEnded || !s.now().Before(sub.UpdatedAt.Add(keep))) {
+			switch {
+			case keep > 0 && !s.now().Before(sub.UpdatedAt.Add(keep)):
 				old = append(old, sub)
+			case sub.State == bridges.Ended:
+				ended = append(ended, sub)
 			}
 			return nil
 		})
-	})
-	for _, sub := range old {
-		if err == nil {
-			err = r.forgetOne(ctx, sub)
+	}); err != nil {
+		return 0, err
+	}
+	if many := len(ended) - bridges.MaxEnded; many > 0 {
+		slices.SortFunc(ended, func(a, b *bridges.Subscription) int { return cmp.Compare(a.UpdatedSeq, b.UpdatedSeq) })
+		old = append(old, ended[:many]...)
+	}
+	for _, sub := range old[:min(len(old), forgetAtOnce)] {
+		if err := r.forgetOne(ctx, sub); err != nil {
+			return n, err
 		}
+		n++
 	}
-	if err != nil {
-		s.cfg.Log.Error("remove deleted subscriptions", zap.Error(err))
-	}
+	return n, nil
 }
 
 func (r retention) forgetOne(ctx context.Context, sub *bridges.Subscription) error {

@@ -303,6 +303,7 @@ func (l *lane) finish(r *round, goOn bool) *round {
 		next, err := l.record(r, goOn)
 		switch {
 		case err == nil && next != nil:
+			l.unrecorded = nil
 			return next
 		case err == nil:
 			if l.sub.State == bridges.Deleted {
@@ -343,6 +344,9 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 	for _, a := range made {
 		d := *a.delivery
 		u.Rows = append(u.Rows, &d)
+		if a.cut {
+			d.Attempts--
+		}
 		d.Finish(a.result, a.began, a.ended, l.s.cfg.Random())
 		if a.generation < l.sub.Generation { // the subscription was reset meanwhile, and the delivery is decided again
 			d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
@@ -422,6 +426,9 @@ func (l *lane) learn(a *attempt) {
 	d := a.delivery
 	if a.result.Outcome == bridges.Delivered && !d.Forced {
 		l.delivered = a.ended
+	}
+	if a.cut {
+		return
 	}
 	if err := l.bridge.outcome(l.s, a.result, a.ended); err != nil {
 		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))

@@ -37,13 +37,13 @@ type sender struct {
 
 // sending is a delivery at one target.
 type sending struct {
-	deliveryID string
-	target     int64 // the generation of its subscription that began with the target
+	deliveryID, bridgeID string
+	target               bridges.Target
 }
 
 // sendingOf is a delivery at the present target of the lane. l.mu is held.
 func sendingOf(l *lane, d *bridges.Delivery) sending {
-	return sending{d.DeliveryID, l.sub.TargetGeneration}
+	return sending{d.DeliveryID, l.sub.BridgeID, l.sub.Target}
 }
 
 // isStuck reports whether a delivery must not be sent now.

@@ -21,7 +21,7 @@ import (
 // bridges.ErrTooMany, bridges.ErrAhead, bridges.ErrTarget, threads.ErrNotFound, turns.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
-	if err := s.lockToCreate(ctx, c.SubscriptionID); err != nil {
+	if err := s.lockToCreate(ctx, &c); err != nil {
 		return bridges.SubscriptionResult{}, err
 	}
 	defer s.changing.Unlock()
@@ -124,16 +124,16 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 
 // lockToCreate locks s.changing when no attempt of a deleted subscription of this id is
 // under way: its receipt moves the cursor, and the new lane must begin with that.
-func (s *Service) lockToCreate(ctx context.Context, id string) error {
+func (s *Service) lockToCreate(ctx context.Context, c *bridges.CreateSubscription) error {
 	for {
 		s.changing.Lock()
-		l := s.known.last(id)
+		l := s.known.last(c.SubscriptionID)
 		if l == nil {
 			return nil
 		}
 		s.changing.Unlock()
 		l.mu.Lock()
-		err := rest(ctx, l)
+		err := rest(ctx, l, !l.sub.SendsTo(c.BridgeID, c.Target)) // the same target may have it already
 		l.mu.Unlock()
 		if err != nil {
 			return err

@@ -205,3 +205,29 @@ call '{"tasks":[{"prompt":"/say x","agent":"echo"},{"prompt":"/say y","agent":"e
 		t.Errorf("%d child turns, want 3", len(list))
 	}
 }
+
+// TestAKeyUnderWhichNothingWasStarted: its thread was made, and there was no room for the turn. Later
+// the key is free, whatever is asked for.
+func TestAKeyUnderWhichNothingWasStarted(t *testing.T) {
+	if _, err := osexec.LookPath("curl"); err != nil {
+		hosttest.Need(t, "curl is not installed, so no tool is called from a shell")
+	}
+	s := flow(t, `
+start() {
+	curl -s -H "Authorization: Bearer $HOLON_TOKEN" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+		-d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work_start","arguments":{"background":true,'"$1"'}}}' "$HOLON_MCP_URL" | cut -c1-600
+}
+some='{"prompt":"/sleep 60000","agent":"echo"}'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do some="$some,{\"prompt\":\"/sleep 60000\",\"agent\":\"echo\"}"; done
+for i in 1 2 3 4; do start "\"tasks\":[$some]" >/dev/null; done
+echo; echo FIRST; start '"agent":"echo","prompt":"/say tests","title":"Tests","key":"k"'
+holon call turn/list '{"parent_thread_id":"main"}' | grep -o '"turn_id": *"[^"]*"' | head -n 1 | cut -d '"' -f 4 | xargs holon interrupt
+until holon call turn/list '{"parent_thread_id":"main"}' | grep -q interrupted; do sleep 0.1; done
+echo; echo SECOND; start '"agent":"echo","prompt":"/say tests","title":"Run the tests","key":"k"'
+`)
+	r := s.holon("run", "--agent=lead", "--thread=main", "-q", "go")
+	first, second, _ := strings.Cut(r.out, "SECOND")
+	if !strings.Contains(first, "overloaded") || strings.Contains(second, "conflict") || !strings.Contains(second, "turn_") {
+		t.Error(r.out, r.err)
+	}
+}
