@@ -143,7 +143,7 @@ func TestTasksWithAKeyStartOnce(t *testing.T) {
 	if len(more.TurnIDs) != 3 || !slices.Equal(more.TurnIDs[:2], first.TurnIDs) {
 		t.Errorf("then %+v", more)
 	}
-	contains(t, text, "Started 3 of 3:", `2. It was started with another prompt, which counts: "/sleep 600000".`)
+	contains(t, text, "Started 1 and found 2 of 3:", `2. It was started with another prompt, which counts: "/sleep 600000".`)
 	if n := len(s.children("own")); n != 3 {
 		t.Errorf("%d child turns, want 3", n)
 	}
