@@ -180,9 +180,8 @@ func (o *outlet) pump(ctx context.Context, until time.Time) error {
 var errTorn = errors.New("the rest of a frame cannot be read")
 
 // events writes one chunk of events, none above upTo (0 = no bound) and none that is held.
-// Of a frame that is
-// larger than a chunk it writes all chunks, because nothing else may come between. It
-// reports whether there were any and whether the cursor moved.
+// Of a frame that is larger than a chunk it writes all chunks, because nothing else may come
+// between. It reports whether there were any and whether the cursor moved.
 func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err error) {
 	if o.cursor == nil {
 		return false, false, nil

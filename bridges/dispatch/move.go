@@ -31,8 +31,8 @@ func enter(u *ledger.Unit, open []*bridges.Delivery, next *bridges.Subscription)
 const patience = 5 * time.Second
 
 // rest waits until no attempt is under way, and cuts one off in the end if cut is set; none begins
-// until the caller counts resting down again, also after an error. That is of ctx or of a stop, or says why what came of the attempt
-// cannot be stored. l.mu is held, and let go meanwhile.
+// until the caller counts resting down again, also after an error. That is of ctx or of a stop, or
+// says why what came of the attempt cannot be stored. l.mu is held, and let go meanwhile.
 func rest(ctx context.Context, l *lane, cut bool) error {
 	l.resting++
 	long := time.NewTimer(patience)
