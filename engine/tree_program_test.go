@@ -68,6 +68,7 @@ type treeProfile struct {
 	more     int      // of ten wakes, how many start another background child
 	reviews  int      // of ten turns, how many have a review policy
 	jobs     int      // of ten turns, how many are those of programs that ask for jobs
+	redo     int      // of ten attempts of a program, how many crash once they have asked for its jobs
 	slots    []int
 	threads  [][]string
 }
@@ -149,6 +150,10 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"start", "start", "start", "child", "background", "job", "job", "interrupt", "retry", "retry", "detach", "await", "steer", "close"},
 		clients: 3, moves: 7, lives: 4, crashes: 7, children: 2, atOnce: 1, calls: 3, jobs: 8, reviews: 1, slots: []int{1, 2, 8}, threads: [][]string{pair, deepTree},
 	},
+	"redone": { // programs that crash when some of their jobs are done
+		kinds:   []string{"start", "start", "retry"},
+		clients: 2, moves: 8, lives: 4, crashes: 3, jobs: 10, redo: 6, slots: []int{8}, threads: [][]string{pair},
+	},
 	"outside": { // threads that work for each other
 		kinds:   []string{"start", "start", "outside", "outside", "outside", "child", "background", "await", "watch", "interrupt", "retry", "report", "close", "pause thread", "resume thread"},
 		clients: 3, moves: 7, lives: 3, crashes: 5, children: 3, outside: 4, atOnce: 2, calls: 3, more: 1, reviews: 1, slots: []int{1, 8}, threads: [][]string{{"a", "a1", "b", "b1"}, deepTree},
@@ -171,7 +176,7 @@ func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
 		"mixed", "windows", "windows", "queues", "retries", "silent", "cuts", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews", "murmur", "murmur",
-		"siblings", "siblings", "jobs", "jobs", "outside", "outside", "circle", "outside", "retold", "retold",
+		"siblings", "siblings", "jobs", "redone", "outside", "outside", "circle", "outside", "retold", "retold",
 	}[seed%38]
 }
 

@@ -141,6 +141,7 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	})
 	r := rand.New(rand.NewPCG(w.p.Seed, hashOf(fmt.Sprint(p.ThreadID, " ", n))))
 	stopped := turns.Outcome{State: turns.Interrupted}
+	crashed := turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash, Failure: &turns.Failure{Kind: "agent_failed", Message: "it died"}}
 	think := func() bool {
 		select {
 		case <-time.After(oneOf(r, thoughts)): // never at once: a loop of prompts takes time
@@ -181,6 +182,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	})
 	if w.program(p.TurnID) {
 		w.doJobs(l, ctx, p, r)
+		if w.f.redo > 0 && slices.Contains(w.p.Threads, p.ThreadID) && r.IntN(10) < w.f.redo {
+			return crashed
+		}
 	}
 	start := r.IntN(10) < w.f.children
 	if woken {
@@ -231,7 +235,7 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	case 0:
 		return turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_failed", Message: "it failed"}}
 	case 1:
-		return turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash, Failure: &turns.Failure{Kind: "agent_failed", Message: "it died"}}
+		return crashed
 	}
 	return turns.Outcome{State: turns.Completed}
 }
