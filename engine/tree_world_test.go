@@ -815,6 +815,11 @@ func (w *forest) live(b *branch, is *treeLife, last bool) {
 func (w *forest) settle(l *life) {
 	h := w.h
 	h.resume()
+	done := func(id, what string, err error) {
+		if err != nil && !errors.Is(err, threads.ErrClosed) { // it may be closed at any time, with the one above it
+			h.t.Fatalf("%s %s: %v", what, id, err)
+		}
+	}
 	for i, id := range w.p.Threads {
 		th, err := h.view.ReadThread(bg, id, 0)
 		if err != nil || !th.Thread.Open() {
@@ -822,17 +827,14 @@ func (w *forest) settle(l *life) {
 		}
 		if th.Thread.State == threads.Paused {
 			_, err := h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: id, Verb: threads.VerbResume})
-			switch {
-			case errors.Is(err, threads.ErrClosed): // just now, with the one above it
-				continue
-			case err != nil:
-				h.t.Fatalf("resume %s: %v", id, err)
-			}
+			done(id, "resume", err)
 		}
 		if (w.p.Seed+uint64(i))%3 > 0 { // others stay as they are
-			h.configure(id, inbox.Policy{Wake: inbox.WakeIdle})
+			_, err := h.inboxes().Configure(bg, inbox.Configure{ThreadID: id, Policy: inbox.Policy{Wake: inbox.WakeIdle}})
+			done(id, "configure", err)
 			if th.Thread.Held {
-				h.wakeNow(id)
+				_, err := h.inboxes().Wake(bg, inbox.WakeNow{ThreadID: id})
+				done(id, "wake", err)
 			}
 		}
 	}
