@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -73,6 +74,7 @@ func program(h **harness) agentFunc {
 // However often the server is killed, before whichever unit, each job is one turn, which completes
 // once, and no prompt tells its end.
 func TestWorkflowIsKilledBeforeEachUnit(t *testing.T) {
+	hosttest.Long(t)
 	for first := 1; ; first++ {
 		over := false
 		for _, every := range []int{1 << 30, 7} {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -78,6 +79,7 @@ func TestWhateverClientsAndAgentsDo(t *testing.T) {
 }
 
 func TestGateHoldsNothingAfterThousandsOfCommands(t *testing.T) {
+	hosttest.Long(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
