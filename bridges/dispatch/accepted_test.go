@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 )
 
@@ -13,6 +14,7 @@ import (
 // asks for its newest turn. With from, and of a subscription that is created again, old
 // events are held.
 func TestTheNewestTurnIsSentHoweverOldItIs(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		m := w.thread("a")

@@ -288,6 +288,7 @@ func TestADeletedSubscriptionIsForgottenInTheEnd(t *testing.T) {
 
 // TestABacklogIsHeld until a client says whether to send it.
 func TestABacklogIsHeld(t *testing.T) {
+	hosttest.Long(t)
 	for _, way := range []string{"resume", "skip"} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.bridge("b")
@@ -423,6 +424,7 @@ func TestABacklogOfTheFirstMinuteIsJudgedAfterIt(t *testing.T) {
 
 // TestOldEventsAreHeld: who sleeps for more than a week is asked first.
 func TestOldEventsAreHeld(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
@@ -331,6 +332,7 @@ func TestAStrictSubscriptionSettlesInItsOrder(t *testing.T) {
 // TestWhatIsSettledUnsentMakesRoom: a lane that waits for room goes on when that comes
 // without an attempt.
 func TestWhatIsSettledUnsentMakesRoom(t *testing.T) {
+	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		w.subscribe("s", "b", "", bridges.OnQuestions)

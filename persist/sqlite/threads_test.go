@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
@@ -40,6 +41,7 @@ func seqsOfPages(t *testing.T, s *Store, q notify.Query) (seqs []int64) {
 // The pages of several threads have what the pages of each have, however their
 // events lie in the log: alternating, alone for long, and few among many.
 func TestPagesOfThreadsAreThoseOfEach(t *testing.T) {
+	hosttest.Long(t)
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
 	events := 1500
 	if testing.Short() {
