@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -59,7 +58,6 @@ func (h *harness) timesTold(thread string) (told, untold int) {
 
 // A new attempt is told each result once: by its list, or later.
 func TestEachResultIsToldOnceToANewAttempt(t *testing.T) {
-	hosttest.Long(t)
 	big := func(i int) string { return fmt.Sprintf("result %d ", i) + strings.Repeat("x", turns.MaxResultText) }
 	runRaces(t, []race{
 		{"what the list has in full is told by it, in the unit of the start", setup{}, func(h *harness) {

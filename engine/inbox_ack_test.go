@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -25,7 +24,6 @@ func (h *harness) fill(thread string, n int) (seq int64) {
 // Many entries are acknowledged in pieces, so that others can write in between. What arrives
 // meanwhile is not among them.
 func TestManyEntriesAreAcknowledgedInPieces(t *testing.T) {
-	hosttest.Long(t)
 	for name, ackOf := range map[string]func(seq int64) inbox.Ack{
 		"all":     func(seq int64) inbox.Ack { return inbox.Ack{ThreadID: "a", All: true, AsOfSeq: &seq} },
 		"through": func(seq int64) inbox.Ack { return inbox.Ack{ThreadID: "a", ThroughEntryID: inbox.EntryID(seq)} },
@@ -73,7 +71,6 @@ func TestManyEntriesAreAcknowledgedInPieces(t *testing.T) {
 // A snapshot of an earlier piece and the one in the last piece are of one digest: nothing of
 // it remains.
 func TestPiecesLeaveNoRemainderThatTheLastOneHas(t *testing.T) {
-	hosttest.Long(t)
 	bubble(t, setup{normal: true}, func(h *harness) {
 		h.thread("a", "")
 		post := func(id string) notify.ID {
@@ -103,7 +100,6 @@ func TestPiecesLeaveNoRemainderThatTheLastOneHas(t *testing.T) {
 
 // Entries of many items count as many.
 func TestPiecesAreBoundedInItems(t *testing.T) {
-	hosttest.Long(t)
 	bubble(t, setup{normal: true}, func(h *harness) {
 		h.thread("a", "")
 		most := int64(1000)
@@ -128,7 +124,6 @@ func TestPiecesAreBoundedInItems(t *testing.T) {
 // A crash between two pieces leaves what the first has acknowledged. The repetition with the key
 // does the rest and counts it; a further one has the same answer.
 func TestCrashBetweenTwoPiecesOfAnAcknowledgement(t *testing.T) {
-	hosttest.Long(t)
 	bubble(t, setup{normal: true}, func(h *harness) {
 		seq := h.fill("a", 1700)
 		later := h.send("a", "later")

@@ -166,7 +166,6 @@ func TestInboxOfAClosedThreadIsRemoved(t *testing.T) {
 // by a crash, readers and checks see the inbox or none at all, and it is finished
 // later.
 func TestRemovalOfAnInboxCanStopAnywhere(t *testing.T) {
-	hosttest.Long(t)
 	stops := 0
 	for ; stopRemovalAfter(t, stops); stops++ {
 	}
@@ -293,7 +292,6 @@ func (h *harness) inboxRows(thread string) (n int) {
 // An item that has expired still says that an older one about the same counts no more, as long as
 // its digest is there: it is not forgotten before.
 func TestTheNewestItemAboutSomethingIsRememberedWithItsDigest(t *testing.T) {
-	hosttest.Long(t)
 	bubble(t, retention(), func(h *harness) {
 		h.watchdog.Reset(60 * 24 * time.Hour)
 		h.thread("a", "")

@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
@@ -137,7 +136,6 @@ func (h *harness) fillAfter(units int) {
 }
 
 func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
-	hosttest.Long(t)
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -423,7 +421,6 @@ func (h *harness) lagged(thread string) (n int64) {
 // Each event is stored or counted, once, also if a crash makes followers bring it
 // again, if there is room then, and if several subscriptions want it.
 func TestFullInboxCountsEventsOnceAcrossRestartsAtAnyPoint(t *testing.T) {
-	hosttest.Long(t)
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))

@@ -816,7 +816,13 @@ func (w *forest) settle(l *life) {
 	h := w.h
 	h.resume()
 	done := func(id, what string, err error) {
-		if err != nil && !errors.Is(err, threads.ErrClosed) { // it may be closed at any time, with the one above it
+		if errors.Is(err, threads.ErrClosed) { // it may be closed at any time, with the one above it
+			synctest.Wait()
+			if th, failed := h.view.ReadThread(bg, id, 0); failed == nil && !th.Thread.Open() {
+				return
+			}
+		}
+		if err != nil {
 			h.t.Fatalf("%s %s: %v", what, id, err)
 		}
 	}

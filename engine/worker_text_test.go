@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -116,7 +115,6 @@ func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 // The answer to a claim has all input of the turn and must fit into a frame. Input
 // that is too large is refused, not lost.
 func TestInputOfAWorkersTurnFitsIntoAClaim(t *testing.T) {
-	hosttest.Long(t)
 	o := remotely(true)
 	bubble(t, o, func(h *harness) {
 		h.thread("a", "remote")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -300,7 +299,6 @@ func (newRow) New() bool { return true }
 
 // TestSoManySubscriptionsThatHaveEndedAreKept, and of more the newest.
 func TestSoManySubscriptionsThatHaveEndedAreKept(t *testing.T) {
-	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
 		m := w.thread("a")

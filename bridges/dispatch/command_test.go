@@ -288,7 +288,6 @@ func TestADeletedSubscriptionIsForgottenInTheEnd(t *testing.T) {
 
 // TestABacklogIsHeld until a client says whether to send it.
 func TestABacklogIsHeld(t *testing.T) {
-	hosttest.Long(t)
 	for _, way := range []string{"resume", "skip"} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.bridge("b")

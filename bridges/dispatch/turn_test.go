@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/follow"
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
@@ -389,7 +388,6 @@ func TestASubscriptionOfOneTurnIsRefused(t *testing.T) {
 
 // TestASubscriptionThatHasEndedIsForgottenInTheEnd, and with the last one the follower of all.
 func TestASubscriptionThatHasEndedIsForgottenInTheEnd(t *testing.T) {
-	hosttest.Long(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.subscribedTurn()
 		end(m, "t1")

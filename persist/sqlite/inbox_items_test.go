@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
@@ -65,7 +64,6 @@ func TestPagesOfItemsAreBoundedInWhatTheyLookAt(t *testing.T) {
 // A page of items ends before it has read many times what it may have, and a page of entries with
 // the ids of their items before it is larger than that.
 func TestPagesOfItemsAreBoundedInBytes(t *testing.T) {
-	hosttest.Long(t)
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
 	m := persisttest.NewMaker(t, whole{s, s.view}, "thread_a").Start()
