@@ -322,6 +322,24 @@ func TestAnAnswerInTheQueueHoldsTheStreamToo(t *testing.T) {
 	}
 }
 
+// The first commit of a log may be published after the writer has asked how far it may go.
+func TestTheFirstCommitOfALogPassesNoAnswer(t *testing.T) {
+	later := newMemory(0)
+	r := newRigWith(t, newMemory(0)) // what the writer asks
+	var w bytes.Buffer
+	o := &outlet{server: r.server, w: &w, duplex: newDuplex(1), cursor: notify.NewCursor(later.tail, later, notify.Filter{}, 0)}
+	defer o.drop()
+	later.append(t, made("t"), made("t"))
+	if wrote, moved, err := o.events(t.Context(), 0); wrote || moved || err != nil || w.Len() > 0 {
+		t.Errorf("wrote %v, moved %v, %v: %s", wrote, moved, err, &w)
+	}
+	select {
+	case <-mayWrite(o):
+	default:
+		t.Error("the writer is not woken for what was published meanwhile")
+	}
+}
+
 // The answer of a command that waits may come to the queue before that of a command which has
 // committed before it.
 func TestALateAnswerInTheQueuePassesNoCommitBeforeItsAnswer(t *testing.T) {

@@ -187,7 +187,11 @@ func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err
 		return false, false, nil
 	}
 	if o.duplex != nil {
-		if to := mayReach(o); upTo == 0 || to < upTo {
+		to := mayReach(o)
+		if to == 0 { // nothing is published yet; to the cursor 0 is no bound
+			return false, false, nil
+		}
+		if upTo == 0 || to < upTo {
 			upTo = to
 		}
 	}
