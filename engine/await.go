@@ -438,7 +438,7 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 		if t == nil {
 			continue
 		}
-		r, err := x.e.rules.resultOf(t, now)
+		r, err := x.e.rules.resultOf(t, nil, now)
 		if err != nil {
 			return nil, err
 		}

@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // inboxes folds events of turns and inboxes: the threads into those of a checker,
@@ -301,6 +305,7 @@ func (c *checker) inboxEvent(e event, body any) {
 		if b.RawID != inbox.RawID(e.Seq) {
 			c.errorf(e, "has the id %s", b.RawID)
 		}
+		c.endArrived(e, b)
 	case *inbox.Posted:
 		if b.Entry.EntryID != inbox.EntryID(e.Seq) {
 			c.errorf(e, "has the id %s", b.Entry.EntryID)
@@ -310,6 +315,24 @@ func (c *checker) inboxEvent(e event, body any) {
 		inbox.Fold(c.inboxes, &h, body)
 	} else {
 		inbox.FoldTurn(c.inboxes, &h, body)
+	}
+}
+
+// endArrived checks that the end of a child turn has what its agent has said at last.
+func (c *checker) endArrived(e event, b *inbox.Received) {
+	c.t.Helper()
+	turnID, _, is := inbox.EndOf(b.NativeID)
+	var r turns.Result
+	if b.Source != inbox.SourceTurns || !is || json.Unmarshal(b.Payload, &r) != nil {
+		return
+	}
+	switch said, whole := c.said(turnID); {
+	case !whole || strings.Contains(said, "bytes left out"):
+		if !r.TextTruncated {
+			c.errorf(e, "%s was cut, and has a whole text of %d bytes", turnID, len(r.Text))
+		}
+	case said != "" && (r.Text != said || r.TextTruncated):
+		c.errorf(e, "%s has the text %.80q, cut: %v; its agent has said %.80q", turnID, r.Text, r.TextTruncated, said)
 	}
 }
 

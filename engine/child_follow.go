@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -14,10 +15,14 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 		turnID := drafts[i].Header.TurnID
 		switch drafts[i].Method {
 		case notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed:
-			k.endTold(d.change.turnRow(turnID), owns)
+			said := d.said
+			if turnID != d.saidBy {
+				said = nil
+			}
+			k.endTold(d.change.turnRow(turnID), said, owns)
 		case notify.StreamRewind:
 			if b, ok := drafts[i].Body.(*turns.RewindEvent); ok && b.Step == "" {
-				k.endTold(d.change.turnRow(turnID), owns)
+				k.endTold(d.change.turnRow(turnID), nil, owns)
 			}
 		case notify.TurnDetached:
 			owner := d.change.turnRow(turnID).Parent.ThreadID
@@ -39,10 +44,14 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 
 // endTold follows the end of a turn, or a retry of a turn that had ended. One that is tried again,
 // and ends in the queue, has the jobs of its earlier attempts.
-func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
+func (k *childKeeper) endTold(t *turns.Turn, said *items.Said, owns bool) {
 	k.a.e.awaits.changed(t.TurnID)
 	if t.IsChild() {
-		k.a.e.family.look(t.Parent.ThreadID)
+		var news []childEnd
+		if t.AcceptedSeq != 0 && t.ContinuedBy == "" {
+			news = []childEnd{{t, said}}
+		}
+		k.a.e.family.look(t.Parent.ThreadID, news...)
 		if t.InReview() { // the ends of its siblings need not wait for it
 			_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
 		}

@@ -2,13 +2,17 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -69,6 +73,136 @@ func TestResultOfAPromptOutlivesTheWaitForChildren(t *testing.T) {
 			}
 		})
 	})
+}
+
+// What the owner is told of an end is the agent's last message, also if it is not the message of
+// the end, and says so if a part is missing. The checker compares each with the log.
+func TestTextOfAnEndIsTheLastMessage(t *testing.T) {
+	long := strings.Repeat("x", 6000)
+	for name, c := range map[string]struct {
+		says []string
+		end  string // what the agent gives as its result
+		cut  bool
+	}{
+		"the newest of two":      {[]string{"first", "second"}, "", false},
+		"not the result":         {[]string{"second"}, "done", false},
+		"beyond an item's bound": {[]string{"first", long}, "", true},
+		"nothing but blanks":     {[]string{"first", " "}, "", false},
+	} {
+		for _, kind := range []string{"in pieces", "whole", "completed"} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				bubble(t, setup{cfg: engine.Config{MaxItemBytes: 4 << 10}}, func(h *harness) {
+					h.thread("a", "")
+					h.configure("a", inbox.Policy{Wake: inbox.WakeNone})
+					h.childThread("a", "b", "")
+					h.child("a", "b", true)
+					work := h.next(h.agent)
+					for _, text := range c.says {
+						switch kind {
+						case "in pieces":
+							h.message(work, text)
+						case "whole":
+							h.emit(work, items.Create{ItemID: items.NewID(), Content: items.NewAgentMessage(text)})
+						default:
+							h.emit(work, items.Create{ItemID: items.NewID(), Content: items.NewAgentMessage(text), Status: items.StatusCompleted})
+						}
+					}
+					work.out <- turns.Outcome{State: turns.Completed, Message: c.end}
+					e := h.ended(work.TurnID)
+					synctest.Wait()
+					list := h.entries("a")
+					if len(list) != 1 || e.MessageTruncated != c.cut {
+						t.Errorf("%d entries, message_truncated %v", len(list), e.MessageTruncated)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A unit can end a turn and accept an earlier one: each end has the words of its own agent.
+func TestEndOfATurnHasNoWordsOfAnother(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.configure("a", inbox.Policy{Wake: inbox.WakeNone})
+		h.childThread("a", "b", "deaf")
+		h.startWith(turns.Start{ThreadID: "b", Parent: childOf("a"), Background: true, Review: turns.ReviewOnSuccess})
+		one := h.next(h.deaf)
+		h.message(one, "of the first")
+		one.end(turns.Completed)
+		h.ended(one.TurnID) // and waits for its review
+		h.start("b")
+		two := h.next(h.deaf)
+		h.message(two, "of the second")
+		go func() { _, _, _ = h.engine.CloseThread(bg, turns.CloseThread{ThreadID: "b"}) }()
+		synctest.Wait()
+		h.faults.fail(refusing(func(u *ledger.Unit) {
+			if slices.ContainsFunc(u.Drafts, func(d notify.Draft) bool { return d.Method == notify.ItemDelta && d.Header.ThreadID == "b" }) {
+				panic("as the test says")
+			}
+		}))
+		h.message(two, "more")
+		h.faults.heal()
+		time.Sleep(time.Second)
+		list := h.entries("a")
+		if len(list) != 1 || !strings.Contains(list[0].Summary, "of the first") {
+			t.Errorf("the inbox has %+v", list)
+		}
+	})
+}
+
+// A child turn ends twice while its owner is looked at, or waits for that: the second end is the
+// accepted one, and only that enters the inbox.
+func TestOfTwoEndsOfATurnTheNewerOneArrives(t *testing.T) {
+	for name, others := range map[string]int{"behind an end of the same owner": 0, "behind other owners": 33} {
+		t.Run(name, func(t *testing.T) {
+			var gate chan struct{}
+			bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return gated{r, &gate} }, cfg: engine.Config{MaxActiveTurns: 100}}, func(h *harness) {
+				owner := h.family("b", "d")
+				one := h.child("a", "b", false)
+				first := h.next(h.agent)
+				h.child("a", "d", false)
+				before := []*call{h.next(h.agent)}
+				for i := range others {
+					id := fmt.Sprintf("other_%d", i)
+					h.thread(id, "model")
+					h.childThread(id, id+"_child", "puppet")
+					h.child(id, id+"_child", true)
+					before = append(before, h.next(h.agent))
+				}
+				if others > 0 {
+					before = before[1:]
+				}
+				synctest.Wait()
+				gate = make(chan struct{})
+				for _, c := range before { // they say nothing, so their text is read, which is held back
+					c.end(turns.Completed)
+				}
+				synctest.Wait()
+				h.message(first, "it went wrong")
+				first.end(turns.Failed)
+				h.endedIn(first.TurnID, 1)
+				h.retry(one.TurnID)
+				again := h.next(h.agent)
+				h.message(again, "now it is right")
+				again.end(turns.Completed)
+				h.endedIn(first.TurnID, 2)
+				synctest.Wait()
+				opens := gate
+				gate = nil
+				close(opens)
+				synctest.Wait()
+				if all := fmt.Sprint(h.allEntries("a")); strings.Contains(all, "it went wrong") || !strings.Contains(all, "now it is right") {
+					t.Errorf("the inbox has %s", all)
+				}
+				h.speakOn(owner)
+				time.Sleep(time.Minute)
+				if w := h.turn(owner.TurnID).WaitsFor; slices.Contains(w, one.TurnID) {
+					t.Errorf("the owner waits for %v, which has ended", w)
+				}
+			})
+		})
+	}
 }
 
 // A turn says for which child turns it waits now.

@@ -276,44 +276,52 @@ func (w *childWriter) tellInTurn(t toldEnds) error {
 
 // tell adds a user message with entries to the active turn, and marks them in the inbox as
 // told.
-func (w *childWriter) tell(t toldEnds) ([]items.UserMessage, error) {
-	raws, err := w.d.rules.payloads(t.entries)
-	if err != nil {
-		return nil, err
-	}
-	unended, err := w.unended(t.parents)
-	if err != nil {
-		return nil, err
-	}
+func (w *childWriter) tell(t toldEnds) (msgs []items.UserMessage, err error) {
 	act := w.d.active()
-	msg, told := w.d.rules.wakeMessage(t.entries, raws, unended)
-	msgs := []items.UserMessage{msg}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
-	if len(t.live) > 0 {
-		w.d.fence(t.live)
-	}
-	return msgs, w.d.inbox.inSnapshot(func(b *inbox.Book) error {
+	err = w.d.inbox.inSnapshot(func(b *inbox.Book) error {
+		msg, told, err := w.message(inbox.ReaderOf(b), t)
+		if err != nil {
+			return err
+		}
+		msgs = []items.UserMessage{msg}
+		w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
+		if len(t.live) > 0 {
+			w.d.fence(t.live)
+		}
 		b.Tell(told, act.turn.TurnID)
 		act.spoke = false
 		return b.Err()
 	})
+	return msgs, err
 }
 
-// unended lists the child turns that are at work for these turns, but for those in review.
-func (w *childWriter) unended(parents map[string]bool) (list []turns.Result, err error) {
-	if len(parents) == 0 {
-		return nil, nil
+// message is the message that tells entries, told those for which it has room. It names the child
+// turns that are still at work for the same turns, but for those in review.
+func (w *childWriter) message(r ledger.Reader, t toldEnds) (msg items.UserMessage, told []*inbox.Entry, err error) {
+	var seqs []int64 // of the items of which more is told than a summary
+	for _, e := range t.entries {
+		if e.TellsText() {
+			seqs = append(seqs, e.LastRaw)
+		}
 	}
-	err = w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
+	raws, err := w.d.rules.inboxes.Payloads(r, seqs)
+	if err != nil {
+		return msg, nil, err
+	}
+	var unended []turns.Result
+	if len(t.parents) > 0 {
 		all, err := turns.UnendedOf(r, w.d.change.threadID)
-		for _, t := range all {
-			if parents[t.Parent.TurnID] && !t.State.Ended() { // not one whose end is on its way
-				list = append(list, turns.ResultOf(t, items.Said{}, w.d.change.now))
+		if err != nil {
+			return msg, nil, err
+		}
+		for _, child := range all {
+			if t.parents[child.Parent.TurnID] && !child.State.Ended() { // not one whose end is on its way
+				unended = append(unended, turns.ResultOf(child, items.Said{}, w.d.change.now))
 			}
 		}
-		return err
-	})
-	return list, err
+	}
+	msg, told = w.d.rules.wakeMessage(t.entries, raws, unended)
+	return msg, told, nil
 }
 
 // resume says that the active turn, which has waited for child turns, has its next
@@ -414,7 +422,7 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 	for i, t := range list {
 		if t.Job != "" { // its program asks for its result
 			earlier[i].Result = turns.ResultOf(t, items.Said{}, w.d.change.now)
-		} else if earlier[i].Result, err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
+		} else if earlier[i].Result, err = w.d.rules.resultOf(t, nil, w.d.change.now); err != nil {
 			return nil, err
 		}
 	}
@@ -503,8 +511,11 @@ func earlierChildren(r ledger.Reader, turn *turns.Turn) (list []*turns.Turn, mor
 }
 
 // resultOf makes the result of a turn, which is all that agents and clients are shown of the
-// end of a turn.
-func (r *rules) resultOf(t *turns.Turn, now notify.Time) (turns.Result, error) {
+// end of a turn. last is the last message of its agent; nil = it is read from the log.
+func (r *rules) resultOf(t *turns.Turn, last *items.Said, now notify.Time) (turns.Result, error) {
+	if last != nil {
+		return turns.ResultOf(t, *last, now), nil
+	}
 	var said items.Said
 	row, err := r.log.LastMessage(context.Background(), t.TurnID)
 	if err != nil {

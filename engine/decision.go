@@ -26,6 +26,8 @@ type decision struct {
 	// unfinished says that further units belong to the command: the last one stores its key, so
 	// that a repetition after a crash in between does the rest.
 	unfinished bool
+	saidBy     string      // the turn that ends
+	said       *items.Said // all of the last message of its agent; nil = not known
 
 	items itemWriter
 	steps stepWriter

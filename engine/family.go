@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -32,9 +34,31 @@ type family struct {
 
 	mu    sync.Mutex
 	todo  []string             // owners to look at, each once
-	known map[string]bool      // those in todo
-	again map[string]bool      // owners that are being settled, and must be settled again
+	known map[string]*errand   // those in todo
+	busy  map[string]*errand   // owners that are being settled, and what is to be done for them again; nil = nothing
 	retry map[string]time.Time // owners that could not be settled, and when to try again
+}
+
+// errand is a look at an owner. news are ends that it begins with, at most endsAtOnce and one of a
+// turn, so that these need no reading; the rows say what else there is.
+type errand struct{ news []childEnd }
+
+// add adds an end. Of two of a turn, which was retried, only the newer one is accepted.
+func (j *errand) add(end childEnd) {
+	i := slices.IndexFunc(j.news, func(e childEnd) bool { return e.turn.TurnID == end.turn.TurnID })
+	switch {
+	case i >= 0 && j.news[i].turn.AcceptedSeq < end.turn.AcceptedSeq:
+		j.news[i] = end
+	case i < 0 && len(j.news) < endsAtOnce:
+		j.news = append(j.news, end)
+	}
+}
+
+// childEnd is the accepted end of a child turn. said is the last message of its agent if that is
+// known; nil = the log has it.
+type childEnd struct {
+	turn *turns.Turn
+	said *items.Said
 }
 
 // The bounds of the family.
@@ -45,24 +69,32 @@ const (
 )
 
 func newFamily(e *Engine) *family {
-	return &family{e: e, bell: make(chan struct{}, 1), known: map[string]bool{}, again: map[string]bool{}, retry: map[string]time.Time{}}
+	return &family{e: e, bell: make(chan struct{}, 1), known: map[string]*errand{}, busy: map[string]*errand{}, retry: map[string]time.Time{}}
 }
 
-// look says that something of the owner, or of a child of it, has changed. It does not
-// block.
-func (f *family) look(ownerID string) {
+// look says that something of the owner, or of a child of it, has changed; news are ends
+// among that. It does not block.
+func (f *family) look(ownerID string, news ...childEnd) {
 	f.mu.Lock()
-	if _, busy := f.again[ownerID]; busy {
-		f.again[ownerID] = true
-		f.mu.Unlock()
-		return
+	defer f.mu.Unlock()
+	list := f.known
+	job, busy := f.busy[ownerID]
+	if busy {
+		list = f.busy
+	} else {
+		job = f.known[ownerID]
+		defer f.ring()
 	}
-	if !f.known[ownerID] {
-		f.known[ownerID] = true
-		f.todo = append(f.todo, ownerID)
+	if job == nil {
+		job = &errand{}
+		list[ownerID] = job
+		if !busy {
+			f.todo = append(f.todo, ownerID)
+		}
 	}
-	f.mu.Unlock()
-	f.ring()
+	for _, end := range news {
+		job.add(end)
+	}
 }
 
 func (f *family) ring() {
@@ -85,8 +117,8 @@ func (f *family) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		id, wait := f.next()
-		if id == "" {
+		id, job, wait := f.next()
+		if job == nil {
 			timer.Reset(wait)
 			select {
 			case <-ctx.Done():
@@ -102,7 +134,7 @@ func (f *family) run(ctx context.Context) {
 		case slots <- struct{}{}:
 		}
 		wg.Go(func() {
-			err := f.settle(ctx, id)
+			err := f.settle(ctx, id, job.news)
 			<-slots
 			f.settled(ctx, id, err)
 		})
@@ -140,8 +172,8 @@ func (f *family) start(ctx context.Context) bool {
 	return true
 }
 
-// next returns an owner to look at, or "" and how long to wait for one.
-func (f *family) next() (id string, wait time.Duration) {
+// next returns an owner to look at, or nil and how long to wait for one.
+func (f *family) next() (id string, job *errand, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wait = time.Hour
@@ -152,32 +184,33 @@ func (f *family) next() (id string, wait time.Duration) {
 			continue
 		}
 		delete(f.retry, owner)
-		if _, busy := f.again[owner]; !busy && !f.known[owner] {
-			f.known[owner] = true
+		if _, busy := f.busy[owner]; !busy && f.known[owner] == nil {
+			f.known[owner] = &errand{}
 			f.todo = append(f.todo, owner)
 		}
 	}
 	if len(f.todo) == 0 {
-		return "", wait
+		return "", nil, wait
 	}
 	id, f.todo = f.todo[0], f.todo[1:]
+	job = f.known[id]
 	delete(f.known, id)
-	f.again[id] = false
-	return id, 0
+	f.busy[id] = nil
+	return id, job, 0
 }
 
 // settled follows a look at an owner.
 func (f *family) settled(ctx context.Context, id string, err error) {
 	f.mu.Lock()
-	again := f.again[id]
-	delete(f.again, id)
+	again := f.busy[id]
+	delete(f.busy, id)
 	if err != nil && ctx.Err() == nil {
 		f.retry[id] = time.Now().Add(familyRetry)
 	}
 	f.mu.Unlock()
 	switch {
-	case again:
-		f.look(id)
+	case again != nil:
+		f.look(id, again.news...)
 	case err != nil:
 		if ctx.Err() == nil && !errors.Is(err, turns.ErrDraining) {
 			f.e.log.Warn("the child turns of a thread cannot be settled now", zap.String("thread_id", id), zap.Error(err))
@@ -189,19 +222,19 @@ func (f *family) settled(ctx context.Context, id string, err error) {
 // unsettled is what is unsettled below an owner.
 type unsettled struct {
 	owner    *threads.Thread
-	ended    []*turns.Turn // whose ends its inbox does not have
+	ended    []childEnd    // that its inbox does not have
 	fates    []*turns.Turn // that are to be detached or interrupted
 	children []string      // child threads that are to be closed
 	gone     bool          // the inbox has a fresh end that was superseded
 }
 
-// settle applies the rules to an owner.
-func (f *family) settle(ctx context.Context, ownerID string) error {
+// settle applies the rules to an owner: first to the news, for which it is waited.
+func (f *family) settle(ctx context.Context, ownerID string, news []childEnd) error {
+	errs := []error{f.deliver(ctx, ownerID, news)}
 	u, err := f.read(ctx, ownerID)
 	if err != nil || u.owner == nil {
-		return err
+		return errors.Join(append(errs, err)...)
 	}
-	var errs []error
 	for _, t := range u.fates {
 		_, err := call(ctx, f.e, t.ThreadID, func(a *actor) (struct{}, error) { return struct{}{}, a.child.meetFate(t.TurnID) })
 		errs = append(errs, err)
@@ -238,7 +271,7 @@ func (f *family) read(ctx context.Context, ownerID string) (u unsettled, err err
 			}
 			if t.State.Ended() {
 				if !t.InReview() {
-					u.ended = append(u.ended, t)
+					u.ended = append(u.ended, childEnd{turn: t})
 				}
 				return nil
 			}
@@ -389,12 +422,13 @@ func (k *childKeeper) meetFate(turnID string) error {
 }
 
 // deliver puts ends of child turns into the inbox of their owner, each once.
-func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Turn) error {
+func (f *family) deliver(ctx context.Context, ownerID string, ended []childEnd) error {
 	for len(ended) > 0 {
 		n := min(len(ended), endsAtOnce)
 		in := &arrival{ends: turns.EndsLive{}}
-		for _, t := range ended[:n] {
-			r, err := f.e.rules.resultOf(t, nowTime())
+		for _, end := range ended[:n] {
+			t := end.turn
+			r, err := f.e.rules.resultOf(t, end.said, nowTime())
 			if err != nil {
 				return fmt.Errorf("the result of %s: %w", t.TurnID, err)
 			}
@@ -407,7 +441,7 @@ func (f *family) deliver(ctx context.Context, ownerID string, ended []*turns.Tur
 		}
 		_, err := f.e.inboxes.arrive(ctx, ownerID, in)
 		switch {
-		case errors.Is(err, threads.ErrClosed):
+		case errors.Is(err, threads.ErrClosed), errors.Is(err, threads.ErrNotFound):
 			return nil // nothing arrives any more
 		case errors.Is(err, turns.ErrChildrenMoved):
 			f.look(ownerID) // a turn was retried meanwhile

@@ -37,7 +37,7 @@ type InboxRows interface {
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
 	// Payloads reads the events of raw items by their seqs. One that was pruned is
 	// missing.
-	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
+	Payloads(r ledger.Reader, seqs []int64) (map[int64]*inbox.Received, error)
 }
 
 // lastWord is the seq of the newest item that the agent has made in the live attempt of a

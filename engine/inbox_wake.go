@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -29,52 +28,48 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 }
 
 // judgeEntries judges from rows whether they do now: they may wait for more. The time at which they
-// wait no longer is kept in wakeAt.
-func (k *inboxKeeper) judgeEntries() (v inbox.WakeVerdict, err error) {
+// wait no longer is kept in wakeAt. inLine says that the thread has waited for a slot.
+func (k *inboxKeeper) judgeEntries(r ledger.Reader, inLine bool) (ok bool, err error) {
 	box, settings, awaits := k.a.state.inbox, k.a.e.rules.settingsOf(k.a.state), k.a.e.rules.awaits
-	if k.inLine { // the window is over: what comes while the thread waits for a slot is told with the rest
+	if inLine { // the window is over: what comes while the thread waits for a slot is told with the rest
 		settings.WakeWindow = 0
 	}
-	err = k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
-		v, err = inbox.EntriesWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
-		return err
-	})
+	v, err := inbox.EntriesWait(r, box, settings, time.Now(), func(turnID string) bool { return awaits.reserves(k.a.id, turnID) })
 	k.wakeAt = v.At
-	return v, err
+	return v.OK, err
 }
 
 // startWake starts a turn for everything that is new in the inbox, if it may. The turn is
 // never queued: without a slot the thread waits for one, and judges everything again when
 // it gets it.
 func (k *inboxKeeper) startWake() {
-	v := k.judgeWake()
-	if v.OK {
-		var err error
-		if v, err = k.judgeEntries(); err != nil {
-			k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
-		}
-	}
-	if v.Stall != "" {
-		k.a.e.gate.decline(k.a.id)
-		d := k.a.decide()
-		d.inbox.book().Stall(v)
-		if _, err := k.a.commit(d); err != nil {
-			k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
-		}
-		return
-	}
-	if !v.OK {
-		k.inLine = false
-		k.a.e.gate.decline(k.a.id)
-		return
-	}
+	inLine := k.inLine // also if it is decided anew with the slot
 	for {
-		ok, _ := k.a.slot.reserve()
-		if k.inLine = !ok; !ok {
+		switch v := k.judgeWake(); {
+		case v.Stall != "":
+			k.a.e.gate.decline(k.a.id)
+			d := k.a.decide()
+			d.inbox.book().Stall(v)
+			if _, err := k.a.commit(d); err != nil {
+				k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
+			}
+			return
+		case !v.OK:
+			k.leaveLine()
 			return
 		}
 		d := k.a.decide()
-		started, err := d.wake()
+		due, started := false, false
+		err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) { // judged and told from one snapshot
+			if due, err = k.judgeEntries(inbox.ReaderOf(b), inLine); err != nil || !due {
+				return err
+			}
+			ok, _ := k.a.slot.reserve()
+			if k.inLine = !ok; ok {
+				started, err = d.wake(b)
+			}
+			return err
+		})
 		if err == nil && !d.change.empty() {
 			_, err = k.a.commit(d)
 		}
@@ -82,65 +77,61 @@ func (k *inboxKeeper) startWake() {
 			return
 		}
 		k.a.slot.unreserve()
-		if err == nil { // a bound was reached, or nothing was left to tell
-			return
-		}
-		if !errors.Is(err, turns.ErrRuntimePaused) && !errors.Is(err, turns.ErrChildrenMoved) { // otherwise a pause has closed the gate, and the next round waits in line
+		switch {
+		case errors.Is(err, turns.ErrRuntimePaused), errors.Is(err, turns.ErrChildrenMoved):
+			continue // a pause has closed the gate: the next round waits in line
+		case err != nil:
 			k.wakeAt = k.a.retryTime("a thread cannot be woken now", err)
-			return
 		}
+		if !due {
+			k.leaveLine()
+		}
+		return // it waits for a slot, a bound was reached, or nothing was left to tell
 	}
+}
+
+// leaveLine follows the verdict that nothing wakes the thread now.
+func (k *inboxKeeper) leaveLine() {
+	k.inLine = false
+	k.a.e.gate.decline(k.a.id)
 }
 
 // wake adds a turn that tells the agent what is new: its start, its input and
 // inbox/told are one unit. started is false if a bound was reached, or if nothing
 // was new.
-func (d *decision) wake() (started bool, err error) {
+func (d *decision) wake(b *inbox.Book) (started bool, err error) {
 	if d.rules.draining() {
 		return false, turns.ErrDraining
 	}
-	var fresh toldEnds
-	if err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
-		fresh, err = d.child.freshEntries(b)
-		return err
-	}); err != nil || len(fresh.entries) == 0 {
+	fresh, err := d.child.freshEntries(b)
+	if err != nil || len(fresh.entries) == 0 {
 		return false, err
 	}
-	raws, err := d.rules.payloads(fresh.entries)
+	msg, told, err := d.child.message(inbox.ReaderOf(b), fresh)
 	if err != nil {
 		return false, err
 	}
-	unended, err := d.child.unended(fresh.parents)
-	if err != nil {
-		return false, err
+	chain := inbox.Chain(b, told)
+	if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
+		if v.Stall != "" {
+			b.Stall(v)
+		}
+		return false, b.Err()
 	}
-	var told []*inbox.Entry
-	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-		var msg items.UserMessage
-		msg, told = d.rules.wakeMessage(fresh.entries, raws, unended)
-		chain := inbox.Chain(b, told)
-		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
-			if told = nil; v.Stall != "" {
-				b.Stall(v)
-			}
-			return b.Err()
-		}
-		turnID := turns.NewID()
-		msgs := []items.UserMessage{msg}
-		d.change.selectTries(newTries(turnID))
-		d.turn.addStarted(nil, turnID, turns.OriginWake, request{
-			Start: turns.Start{Retry: &wakeRetry, Review: d.review.policyOf("")}, chain: chain,
-		})
-		d.items.addInput(turnID, 1, msgs, items.StatusCompleted, "")
-		b.Tell(told, turnID)
-		if len(fresh.live) > 0 {
-			d.fence(fresh.live)
-		}
-		b.Stats().Woken++
-		d.turn.addPrompt(msgs)
-		return b.Err()
+	turnID := turns.NewID()
+	msgs := []items.UserMessage{msg}
+	d.change.selectTries(newTries(turnID))
+	d.turn.addStarted(nil, turnID, turns.OriginWake, request{
+		Start: turns.Start{Retry: &wakeRetry, Review: d.review.policyOf("")}, chain: chain,
 	})
-	return len(told) > 0, err
+	d.items.addInput(turnID, 1, msgs, items.StatusCompleted, "")
+	b.Tell(told, turnID)
+	if len(fresh.live) > 0 {
+		d.fence(fresh.live)
+	}
+	b.Stats().Woken++
+	d.turn.addPrompt(msgs)
+	return len(told) > 0, b.Err()
 }
 
 // freshEntries lists the fresh entries that a wake can tell. It withdraws superseded ends, and
@@ -173,21 +164,6 @@ func (w *childWriter) freshEntries(b *inbox.Book) (t toldEnds, err error) {
 		return e.Source == inbox.SourceTurns && !slices.ContainsFunc(c.untold, func(end inbox.End) bool { return end.Entry == e })
 	})
 	return t, b.Err()
-}
-
-// payloads reads the events of the items of which an agent is told more than a summary:
-// see Entry.TellsText.
-func (r *rules) payloads(list []*inbox.Entry) (map[int64]*inbox.Received, error) {
-	var seqs []int64
-	for _, e := range list {
-		if e.TellsText() {
-			seqs = append(seqs, e.LastRaw)
-		}
-	}
-	if len(seqs) == 0 {
-		return nil, nil
-	}
-	return r.inboxes.Payloads(context.Background(), seqs)
 }
 
 // turnEnds follows the end of the active turn, which decides about every entry that it was

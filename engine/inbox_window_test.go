@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -278,6 +279,27 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			c.end(turns.Completed)
 			h.wokenAfter(time.Now(), 0, 2)
 			h.next(h.agent).end(turns.Completed)
+		}},
+		{"nor if the wake is refused once", setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+			h.thread("b", "")
+			h.start("b")
+			c := h.next(h.agent)
+			begin(h)
+			h.idle(h.model)
+			h.send("a", "second")
+			refused := false
+			h.faults.fail(func(u *ledger.Unit) error {
+				if wakes := u.Drafts[0].Method == notify.TurnStarted && u.Drafts[0].Header.ThreadID == "a"; wakes && !refused {
+					refused = true
+					return turns.ErrChildrenMoved // the end of a child turn was superseded meanwhile
+				}
+				return nil
+			})
+			c.end(turns.Completed)
+			h.wokenAfter(time.Now(), 0, 2)
+			if !refused {
+				h.t.Error("nothing was refused")
+			}
 		}},
 	})
 }

@@ -50,7 +50,7 @@ func (o *openItem) endMessage() items.Said {
 		return items.Said{}
 	}
 	cut := items.NewText(said.Text, turns.MaxEndMessageBytes)
-	said.Text, said.Truncated = cut.String(), cut.Truncated() || o.text != nil && o.text.Truncated()
+	said.Text, said.Truncated = cut.String(), o.row.Truncated || cut.Truncated() || o.text != nil && o.text.Truncated()
 	return said
 }
 
@@ -103,9 +103,7 @@ func (w *itemWriter) endMessage() items.Said {
 	if o == nil {
 		o = &openItem{row: row, content: content}
 	}
-	said := o.endMessage()
-	said.Truncated = said.Truncated || row.Truncated
-	return said
+	return o.endMessage()
 }
 
 // readsLogForMessage reports whether the end of the turn has to read its message

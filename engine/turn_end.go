@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -38,6 +39,9 @@ func (w *turnWriter) end(end ending) {
 	if end.message == "" && end.state != turns.Interrupted {
 		said := w.d.items.endMessage()
 		end.message, end.format, truncated = said.Text, said.Format, said.Truncated
+		if said.Text != "" && !said.Truncated && utf8.ValidString(said.Text) { // then the log has the same
+			w.d.saidBy, w.d.said = act.turn.TurnID, &said
+		}
 	}
 	undelivered := w.d.items.closeItems(status)
 	w.d.steps.endAll("", turns.StepStatus(end.state))

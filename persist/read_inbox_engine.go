@@ -130,20 +130,18 @@ func (r *Reads) SubscriptionsOf(ctx context.Context, source string) ([]inbox.Sub
 
 // Payloads reads the events of raw items by their seqs. Those that were removed
 // from the log are missing in the result. The caller bounds how many it asks for.
-func (r *Reads) Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error) {
-	return in(ctx, r, ForEngine, func(s Snapshot) (map[int64]*inbox.Received, error) {
-		found := make(map[int64]*inbox.Received, len(seqs))
-		for _, seq := range seqs {
-			body, _, err := received(s, seq)
-			if err != nil {
-				return nil, err
-			}
-			if body != nil {
-				found[seq] = body
-			}
+func (r *Reads) Payloads(s ledger.Reader, seqs []int64) (map[int64]*inbox.Received, error) {
+	found := make(map[int64]*inbox.Received, len(seqs))
+	for _, seq := range seqs {
+		body, _, err := received(s, seq)
+		if err != nil {
+			return nil, err
 		}
-		return found, nil
-	})
+		if body != nil {
+			found[seq] = body
+		}
+	}
+	return found, nil
 }
 
 // InboxTotals counts the pending and the unacknowledged raw items of all inboxes,

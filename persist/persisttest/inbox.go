@@ -231,11 +231,11 @@ func (x *inboxTest) pages() {
 			x.t.Errorf("items of %+v: %v", q, err)
 		}
 	}
-	got, err := store.Payloads(ctx, []int64{2, 5, 6, 99})
-	if err != nil || len(got) != 2 || string(got[2].Payload) != `{"n":1}` || got[5].NativeID != "disk" {
-		x.t.Errorf("payloads %+v, %v", got, err)
-	}
 	if err := store.ReadToDecide(ctx, func(r ledger.Reader) error {
+		got, err := store.Payloads(r, []int64{2, 5, 6, 99})
+		if err != nil || len(got) != 2 || string(got[2].Payload) != `{"n":1}` || got[5].NativeID != "disk" {
+			x.t.Errorf("payloads %+v, %v", got, err)
+		}
 		pending, unacked, err := persist.InboxTotals(r)
 		if pending != 1 || unacked != 4 {
 			x.t.Errorf("in all %d pending, %d unacknowledged", pending, unacked)

@@ -32,7 +32,7 @@ type Store interface {
 	InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) ([]string, error)
 	RemovedInboxes(context.Context) ([]string, error)
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
-	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
+	Payloads(r ledger.Reader, seqs []int64) (map[int64]*inbox.Received, error)
 	OldestWaits(context.Context) (persist.Waits, error)
 }
 
