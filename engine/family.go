@@ -34,23 +34,23 @@ type family struct {
 
 	mu    sync.Mutex
 	todo  []string             // owners to look at, each once
-	known map[string]*errand   // those in todo
-	busy  map[string]*errand   // owners that are being settled, and what is to be done for them again; nil = nothing
+	known map[string]*visit    // those in todo
+	busy  map[string]*visit    // owners that are being settled, and what is to be done for them again; nil = nothing
 	retry map[string]time.Time // owners that could not be settled, and when to try again
 }
 
-// errand is a look at an owner. news are ends that it begins with, at most endsAtOnce and one of a
+// visit is a look at an owner. news are ends that it begins with, at most endsAtOnce and one of a
 // turn, so that these need no reading; the rows say what else there is.
-type errand struct{ news []childEnd }
+type visit struct{ news []childEnd }
 
 // add adds an end. Of two of a turn, which was retried, only the newer one is accepted.
-func (j *errand) add(end childEnd) {
-	i := slices.IndexFunc(j.news, func(e childEnd) bool { return e.turn.TurnID == end.turn.TurnID })
+func (v *visit) add(end childEnd) {
+	i := slices.IndexFunc(v.news, func(e childEnd) bool { return e.turn.TurnID == end.turn.TurnID })
 	switch {
-	case i >= 0 && j.news[i].turn.AcceptedSeq < end.turn.AcceptedSeq:
-		j.news[i] = end
-	case i < 0 && len(j.news) < endsAtOnce:
-		j.news = append(j.news, end)
+	case i >= 0 && v.news[i].turn.AcceptedSeq < end.turn.AcceptedSeq:
+		v.news[i] = end
+	case i < 0 && len(v.news) < endsAtOnce:
+		v.news = append(v.news, end)
 	}
 }
 
@@ -69,7 +69,7 @@ const (
 )
 
 func newFamily(e *Engine) *family {
-	return &family{e: e, bell: make(chan struct{}, 1), known: map[string]*errand{}, busy: map[string]*errand{}, retry: map[string]time.Time{}}
+	return &family{e: e, bell: make(chan struct{}, 1), known: map[string]*visit{}, busy: map[string]*visit{}, retry: map[string]time.Time{}}
 }
 
 // look says that something of the owner, or of a child of it, has changed; news are ends
@@ -78,22 +78,22 @@ func (f *family) look(ownerID string, news ...childEnd) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.known
-	job, busy := f.busy[ownerID]
+	v, busy := f.busy[ownerID]
 	if busy {
 		list = f.busy
 	} else {
-		job = f.known[ownerID]
+		v = f.known[ownerID]
 		defer f.ring()
 	}
-	if job == nil {
-		job = &errand{}
-		list[ownerID] = job
+	if v == nil {
+		v = &visit{}
+		list[ownerID] = v
 		if !busy {
 			f.todo = append(f.todo, ownerID)
 		}
 	}
 	for _, end := range news {
-		job.add(end)
+		v.add(end)
 	}
 }
 
@@ -117,8 +117,8 @@ func (f *family) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		id, job, wait := f.next()
-		if job == nil {
+		id, v, wait := f.next()
+		if v == nil {
 			timer.Reset(wait)
 			select {
 			case <-ctx.Done():
@@ -134,7 +134,7 @@ func (f *family) run(ctx context.Context) {
 		case slots <- struct{}{}:
 		}
 		wg.Go(func() {
-			err := f.settle(ctx, id, job.news)
+			err := f.settle(ctx, id, v.news)
 			<-slots
 			f.settled(ctx, id, err)
 		})
@@ -173,7 +173,7 @@ func (f *family) start(ctx context.Context) bool {
 }
 
 // next returns an owner to look at, or nil and how long to wait for one.
-func (f *family) next() (id string, job *errand, wait time.Duration) {
+func (f *family) next() (id string, v *visit, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wait = time.Hour
@@ -185,7 +185,7 @@ func (f *family) next() (id string, job *errand, wait time.Duration) {
 		}
 		delete(f.retry, owner)
 		if _, busy := f.busy[owner]; !busy && f.known[owner] == nil {
-			f.known[owner] = &errand{}
+			f.known[owner] = &visit{}
 			f.todo = append(f.todo, owner)
 		}
 	}
@@ -193,10 +193,10 @@ func (f *family) next() (id string, job *errand, wait time.Duration) {
 		return "", nil, wait
 	}
 	id, f.todo = f.todo[0], f.todo[1:]
-	job = f.known[id]
+	v = f.known[id]
 	delete(f.known, id)
 	f.busy[id] = nil
-	return id, job, 0
+	return id, v, 0
 }
 
 // settled follows a look at an owner.
@@ -228,7 +228,7 @@ type unsettled struct {
 	gone     bool          // the inbox has a fresh end that was superseded
 }
 
-// settle applies the rules to an owner: first to the news, for which it is waited.
+// settle applies the rules to an owner. It delivers the news first: the owner waits for these.
 func (f *family) settle(ctx context.Context, ownerID string, news []childEnd) error {
 	errs := []error{f.deliver(ctx, ownerID, news)}
 	u, err := f.read(ctx, ownerID)

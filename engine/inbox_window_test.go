@@ -62,6 +62,14 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 		h.send("a", "first")
 		return time.Now()
 	}
+	inLine := func(h *harness) *call { // the window is over, and the thread waits for the slot of this call
+		h.thread("b", "")
+		h.start("b")
+		c := h.next(h.agent)
+		begin(h)
+		h.idle(h.model)
+		return c
+	}
 	runRaces(t, []race{
 		{"five windows at most", setup{}, func(h *harness) {
 			since := begin(h)
@@ -266,11 +274,7 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.wokenAfter(time.Now(), 0, 1)
 		}},
 		{"and what came while the thread waited for a slot does not make it wait again", setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
-			h.thread("b", "")
-			h.start("b")
-			c := h.next(h.agent)
-			begin(h)
-			h.idle(h.model)
+			c := inLine(h)
 			h.thread("d", "")
 			h.start("d")            // behind a in the line
 			time.Sleep(time.Second) // five windows are not over
@@ -281,11 +285,7 @@ func TestNewEntriesWaitForMore(t *testing.T) {
 			h.next(h.agent).end(turns.Completed)
 		}},
 		{"nor if the wake is refused once", setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
-			h.thread("b", "")
-			h.start("b")
-			c := h.next(h.agent)
-			begin(h)
-			h.idle(h.model)
+			c := inLine(h)
 			h.send("a", "second")
 			refused := false
 			h.faults.fail(func(u *ledger.Unit) error {

@@ -107,6 +107,26 @@ func TestAJobIsDoneOnce(t *testing.T) {
 			h.ended(c.TurnID)
 			h.idle(h.model)
 		}},
+		{"it is found after everything that it has written was removed from the log", setup{}, func(h *harness) {
+			c := h.workflow()
+			r := h.job("a", "one")
+			h.done(h.next(h.agent), "first")
+			h.ended(r.TurnID)
+			c.crash()
+			p := h.next(h.model)
+			synctest.Wait()
+			h.pump() // the checker reads the events, too
+			if pruned, err := h.store.Prune(bg, 1<<40); err != nil || pruned.Removed == 0 {
+				h.t.Errorf("pruned %+v, %v", pruned, err)
+			}
+			h.found("a", "one", r, turns.Completed, "first")
+			h.restart()
+			p = h.next(h.model)
+			h.found("a", "one", r, turns.Completed, "first")
+			h.idle(h.agent)
+			h.speak(p)
+			h.ended(c.TurnID)
+		}},
 		{"one that has failed is tried again in a later attempt only", setup{}, func(h *harness) {
 			c := h.workflow()
 			r := h.job("a", "tests")
