@@ -113,7 +113,7 @@ func TestAJobIsDoneOnce(t *testing.T) {
 			h.done(h.next(h.agent), "first")
 			h.ended(r.TurnID)
 			c.crash()
-			p := h.next(h.model)
+			h.next(h.model)
 			synctest.Wait()
 			h.pump() // the checker reads the events, too
 			if pruned, err := h.store.Prune(bg, 1<<40); err != nil || pruned.Removed == 0 {
@@ -121,7 +121,7 @@ func TestAJobIsDoneOnce(t *testing.T) {
 			}
 			h.found("a", "one", r, turns.Completed, "first")
 			h.restart()
-			p = h.next(h.model)
+			p := h.next(h.model)
 			h.found("a", "one", r, turns.Completed, "first")
 			h.idle(h.agent)
 			h.speak(p)
