@@ -250,6 +250,20 @@ func (s *server) items(thread string) (all []object) {
 	}
 }
 
+// said waits until the agent of a thread has said something whole.
+func (s *server) said(thread string) {
+	s.t.Helper()
+	s.eventually("the agent has spoken", func() error {
+		all := s.items(thread)
+		for _, item := range all {
+			if item["type"] == "agent_message" && item["status"] == "completed" {
+				return nil
+			}
+		}
+		return fmt.Errorf("the items are %v", all)
+	})
+}
+
 // output keeps the end of what a process prints.
 type output struct {
 	mu  sync.Mutex
