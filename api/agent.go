@@ -24,7 +24,7 @@ func (a *Agent) ended() bool { return a.Alive != nil && a.Alive.Err() != nil }
 type agentKey struct{}
 
 // WithAgent returns the context of the requests of an agent. Call then executes
-// only what the methods declare for agents (see agents in access.go), and streams
+// only what the methods declare for agents (see agents in agent_rules.go), and streams
 // carry only the agent's own thread and those below it.
 func WithAgent(ctx context.Context, a Agent) context.Context {
 	return context.WithValue(ctx, agentKey{}, a)
