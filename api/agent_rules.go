@@ -2,23 +2,20 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"reflect"
 	"strings"
 
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// access is a rule about what the token of an agent may ask of a method. It is made
-// for the type of the method's params, and panics if they lack what it is about:
-// such a table never gets as far as a server.
-type access func(params reflect.Type) rule
+// agentRule is a rule about what an agent may ask of a method. It makes the check for the
+// type of the method's params, and panics if they lack what it is about: such a table never
+// gets as far as a server.
+type agentRule func(params reflect.Type) agentCheck
 
-// rule checks the params of one request. It may set members.
-type rule func(v *viewer, p reflect.Value) error
+// agentCheck checks the params of one request. It may set members.
+type agentCheck func(v *viewer, p reflect.Value) error
 
 // viewer is the agent whose request is checked.
 type viewer struct {
@@ -29,16 +26,16 @@ type viewer struct {
 
 // agents declares that the token of an agent may call the method, and which rules
 // hold for its params. A method without this declaration is refused to agents.
-func agents(rules ...access) option {
+func agents(rules ...agentRule) option {
 	return func(m *Method) {
 		m.ForAgents = true
 		for _, r := range rules {
-			m.rules = append(m.rules, r(m.Params))
+			m.agentChecks = append(m.agentChecks, r(m.Params))
 		}
 	}
 }
 
-// checkAgent executes the rules of the method, if an agent asks.
+// checkAgent executes the agent rules of the method, if an agent asks.
 func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) error {
 	agent, ok := AgentOf(ctx)
 	if !ok {
@@ -57,42 +54,12 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 		return notAllowed("", "an agent may not call %s", m.Name)
 	}
 	v := &viewer{ctx, a, agent}
-	for _, rule := range m.rules {
-		if err := rule(v, p); err != nil {
+	for _, check := range m.agentChecks {
+		if err := check(v, p); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// ofRequester makes the key of an agent one of its thread, and that of a named token
-// one of the token: keys that models choose are short, and those of two threads must
-// not meet; and no token gets an answer that was another's. It also says in whose share
-// of the stored keys it counts, and who waits for the answer. It returns the key for the
-// handler; nil if there is neither.
-func (k *Keyed) ofRequester(ctx context.Context) (key *ledger.Key, err error) {
-	caller, _ := ctx.Value(callerKey{}).(ledger.Caller)
-	if k.key == nil && caller != nil {
-		k.key = &ledger.Key{Caller: caller}
-	}
-	if !k.key.Given() {
-		return k.key, nil
-	}
-	k.key.Caller = caller
-	if k.key.Requester, err = requesterOf(ctx); err != nil {
-		return nil, err
-	}
-	prefix, name := "agent_", ""
-	if agent, ok := AgentOf(ctx); ok {
-		name = agent.ThreadID
-	} else if c, ok := CredentialOf(ctx); ok {
-		prefix, name = "token_", c.Name
-	} else {
-		return k.key, nil
-	}
-	sum := sha256.Sum256([]byte(name + "\x00" + k.key.Key))
-	k.key.Key = prefix + hex.EncodeToString(sum[:])
-	return k.key, nil
 }
 
 // The error of a request that the token of an agent does not allow. field is ""
@@ -120,33 +87,33 @@ func errAgentEnded() *Error {
 }
 
 // harmless is the rule of methods that name no thread and tell nothing of one.
-func harmless(reflect.Type) rule { return func(*viewer, reflect.Value) error { return nil } }
+func harmless(reflect.Type) agentCheck { return func(*viewer, reflect.Value) error { return nil } }
 
 // narrowed is the rule of methods whose handler forces the filter of an agent, by
 // API.narrow.
-func narrowed(reflect.Type) rule { return func(*viewer, reflect.Value) error { return nil } }
+func narrowed(reflect.Type) agentCheck { return func(*viewer, reflect.Value) error { return nil } }
 
 // own requires that a member names the agent's own thread.
-func own(member string) access {
+func own(member string) agentRule {
 	return named([]string{member}, func(r relation) bool { return r == ownThread }, "it must be the agent's own thread")
 }
 
 // below requires that what the members name is of threads below the agent's. At
 // least one of them must be there.
-func below(members ...string) access {
+func below(members ...string) agentRule {
 	return named(members, func(r relation) bool { return r == belowOwn }, "it must be of a thread below the agent's own")
 }
 
 // within requires that what the members name is of the agent's own thread or of
 // threads below it. At least one of them must be there.
-func within(members ...string) access {
+func within(members ...string) agentRule {
 	return named(members, func(r relation) bool { return r != unrelated }, "it must be of the agent's own thread or of one below it")
 }
 
 // named requires that every thread that the members name is allowed. At least one
 // member must be there.
-func named(members []string, allowed func(relation) bool, why string) access {
-	return func(params reflect.Type) rule {
+func named(members []string, allowed func(relation) bool, why string) agentRule {
+	return func(params reflect.Type) agentCheck {
 		index := make([][]int, len(members))
 		for i, name := range members {
 			index[i] = memberOf(params, name)
@@ -178,8 +145,8 @@ func named(members []string, allowed func(relation) bool, why string) access {
 }
 
 // on is a rule of one method, about more than the threads that it names.
-func on[P any](check func(v *viewer, p *P) error) access {
-	return func(params reflect.Type) rule {
+func on[P any](check func(v *viewer, p *P) error) agentRule {
+	return func(params reflect.Type) agentCheck {
 		if params != reflect.TypeFor[P]() {
 			panic(fmt.Sprintf("a rule for %s is declared for %s", reflect.TypeFor[P](), params))
 		}

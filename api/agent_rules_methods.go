@@ -142,8 +142,8 @@ func mayWorkIn(v *viewer, p *TurnStartParams) error {
 // outsideOr lets an agent ask about outside work that its own thread has started; other is the
 // rule for everything else. asks is the turn that a request is about, if that may be outside
 // work: "" if the request asks for more than its owner may have.
-func outsideOr[P any](other access, asks func(p *P) (turnID string)) access {
-	return func(params reflect.Type) rule {
+func outsideOr[P any](other agentRule, asks func(p *P) (turnID string)) agentRule {
+	return func(params reflect.Type) agentCheck {
 		otherwise := other(params)
 		return on(func(v *viewer, p *P) error {
 			if id := asks(p); id != "" {

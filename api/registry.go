@@ -45,11 +45,11 @@ type Method struct {
 	Bound   bool // belongs to a connection, so POST /rpc does not take it
 	Change  bool // changes something: durable before it is answered
 	Scope   Scope
-	// ForAgents says that the token of an agent may call it; rules are those of
-	// its params.
-	ForAgents bool
-	rules     []rule
-	ForCodes  bool // a code opens it: see tokens.Code
+	// ForAgents says that an agent may call it; agentChecks are the agent rules for its
+	// params.
+	ForAgents   bool
+	agentChecks []agentCheck
+	ForCodes    bool // a code opens it: see tokens.Code
 	// Role is the least role of a named token that may call it, and Limit what it does
 	// for one that is limited to threads.
 	Role      tokens.Role

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
@@ -41,4 +43,34 @@ func (a *API) rootOf(ctx context.Context, threadID string) (string, error) {
 		threadID = parent
 	}
 	return threadID, nil
+}
+
+// ofRequester makes the key of an agent one of its thread, and that of a named token
+// one of the token: keys that models choose are short, and those of two threads must
+// not meet; and no token gets an answer that was another's. It also says in whose share
+// of the stored keys it counts, and who waits for the answer. It returns the key for the
+// handler; nil if there is neither.
+func (k *Keyed) ofRequester(ctx context.Context) (key *ledger.Key, err error) {
+	caller, _ := ctx.Value(callerKey{}).(ledger.Caller)
+	if k.key == nil && caller != nil {
+		k.key = &ledger.Key{Caller: caller}
+	}
+	if !k.key.Given() {
+		return k.key, nil
+	}
+	k.key.Caller = caller
+	if k.key.Requester, err = requesterOf(ctx); err != nil {
+		return nil, err
+	}
+	prefix, name := "agent_", ""
+	if agent, ok := AgentOf(ctx); ok {
+		name = agent.ThreadID
+	} else if c, ok := CredentialOf(ctx); ok {
+		prefix, name = "token_", c.Name
+	} else {
+		return k.key, nil
+	}
+	sum := sha256.Sum256([]byte(name + "\x00" + k.key.Key))
+	k.key.Key = prefix + hex.EncodeToString(sum[:])
+	return k.key, nil
 }
