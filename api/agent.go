@@ -71,8 +71,8 @@ func (a *API) narrow(ctx context.Context, f *notify.Filter, within, whole []stri
 	lists := []namedThreads{{field, f.ThreadIDs}, {"within_thread_ids", within}, {"whole_thread_ids", whole}}
 	agent, ok := AgentOf(ctx)
 	if !ok {
-		if c, ok := CredentialOf(ctx); ok {
-			return a.mayStream(ctx, c, lists)
+		if t, ok := TokenOf(ctx); ok {
+			return a.mayStream(ctx, t, lists)
 		}
 		return nil
 	}

@@ -81,8 +81,8 @@ func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, erro
 	if _, ok := AgentOf(ctx); ok && at.Consumer != "" {
 		return Position{}, notAllowed("consumer", "cursors are not for agents")
 	}
-	if c, _ := CredentialOf(ctx); c.limited() && at.Consumer != "" && len(at.Filter.ThreadIDs) != 1 {
-		return Position{}, forbidden("consumer", "threads", "the token %s is limited to threads: ask for one of them", c.Name)
+	if t, _ := TokenOf(ctx); t.limited() && at.Consumer != "" && len(at.Filter.ThreadIDs) != 1 {
+		return Position{}, forbidden("consumer", "threads", "the token %s is limited to threads: ask for one of them", t.Name)
 	}
 	if at.Consumer != "" && !at.Given {
 		c, err := a.cursorOf(ctx, at.Consumer, at.Filter.ThreadIDs)

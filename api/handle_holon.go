@@ -102,8 +102,8 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt, append([]string{}, children...), h.api.WorkIn[own]}
 	}
 	var token *TokenInfo
-	if c, ok := CredentialOf(ctx); ok {
-		token = &TokenInfo{c.Name, c.Parent, c.Code != nil, c.Role, c.ThreadIDs, c.ExpiresAt}
+	if t, ok := TokenOf(ctx); ok {
+		token = &TokenInfo{t.Name, t.Parent, t.Code != nil, t.Role, t.ThreadIDs, t.ExpiresAt}
 	}
 	return InitializeResult{
 		Agent: agent, Token: token, ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),

@@ -17,15 +17,15 @@ type SigninCodeResult = tokens.CodeResult
 
 // SigninCode answers signin/code.
 func (h *Handlers) SigninCode(ctx context.Context, p SigninCodeParams) (SigninCodeResult, error) {
-	c, named := CredentialOf(ctx)
-	if named && tokens.RoleOperate.Covers(p.Role) && !c.Role.Covers(p.Role) {
-		return SigninCodeResult{}, needing(p.Role, forbidden("role", "role", "the token %s has the role %s, and gives no more", c.Name, c.Role))
+	token, named := TokenOf(ctx)
+	if named && tokens.RoleOperate.Covers(p.Role) && !token.Role.Covers(p.Role) {
+		return SigninCodeResult{}, needing(p.Role, forbidden("role", "role", "the token %s has the role %s, and gives no more", token.Name, token.Role))
 	}
 	in, err := h.api.namedTokens()
 	if err != nil {
 		return SigninCodeResult{}, err
 	}
-	p.Parent = c.person()
+	p.Parent = token.person()
 	return in.MakeCode(ctx, p.MakeCode)
 }
 
@@ -44,8 +44,8 @@ func (h *Handlers) SigninCreate(ctx context.Context, p SigninCreateParams) (Sign
 	if err != nil {
 		return SigninCreateResult{}, err
 	}
-	c, _ := CredentialOf(ctx)
-	return in.SignIn(ctx, tokens.SignIn{Parent: c.person(), Code: c.Code, Key: p.key})
+	token, _ := TokenOf(ctx)
+	return in.SignIn(ctx, tokens.SignIn{Parent: token.person(), Code: token.Code, Key: p.key})
 }
 
 // SigninListParams are the params of signin/list.
@@ -77,11 +77,11 @@ func (h *Handlers) SigninList(ctx context.Context, p SigninListParams) (SigninLi
 	if err != nil {
 		return SigninListResult{}, err
 	}
-	c, _ := CredentialOf(ctx)
+	token, _ := TokenOf(ctx)
 	r := SigninListResult{SignIns: []SignIn{}, LatestSeq: h.api.Head()}
 	l, err := in.SignIns(ownSignIns(ctx), p.Cursor, limit, p.Order == OrderDesc)
 	for _, t := range l.Rows {
-		r.SignIns = append(r.SignIns, SignIn{t, t.Name == c.Name})
+		r.SignIns = append(r.SignIns, SignIn{t, t.Name == token.Name})
 	}
 	r.NextCursor = l.Next
 	return r, err
@@ -103,19 +103,19 @@ func (h *Handlers) SigninDelete(ctx context.Context, p SigninDeleteParams) (Sign
 	if err != nil {
 		return SigninDeleteResult{}, err
 	}
-	c, named := CredentialOf(ctx)
+	token, named := TokenOf(ctx)
 	p.Of, p.By = ownSignIns(ctx), tokens.ByOwner
 	if named {
-		p.By = tokens.ByName(c.Name)
+		p.By = tokens.ByName(token.Name)
 	}
 	return in.SignOut(ctx, p.SignOut)
 }
 
 // ownSignIns is the parent whose console tokens the requester sees and ends; "" = all.
 func ownSignIns(ctx context.Context) string {
-	c, named := CredentialOf(ctx)
+	token, named := TokenOf(ctx)
 	if !named {
 		return ""
 	}
-	return c.person()
+	return token.person()
 }

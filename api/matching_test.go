@@ -111,7 +111,7 @@ func TestListsAskForStatusesAndCounts(t *testing.T) {
 
 func TestALimitedTokenCountsItsThreads(t *testing.T) {
 	a, g := newGlances(t)
-	ctx := WithConn(WithCredential(context.Background(), Credential{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}), &noConn{})
+	ctx := WithConn(WithToken(context.Background(), Token{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}), &noConn{})
 	for i, params := range []string{`{"view":"summary","counts":true}`, `{"counts":true}`} {
 		if rep, _ := a.Call(ctx, "thread/list", jsontext.Value(params), Call{OnConnection: true}); rep.Err != nil {
 			t.Fatal(rep.Err)

@@ -19,8 +19,8 @@ func (a *API) members(ctx context.Context, ids []string) notify.Members {
 	}
 	if agent, ok := AgentOf(ctx); ok {
 		own = a.below(agent.ThreadID)
-	} else if c, _ := CredentialOf(ctx); c.limited() {
-		own = a.below(c.ThreadIDs...)
+	} else if t, _ := TokenOf(ctx); t.limited() {
+		own = a.below(t.ThreadIDs...)
 	}
 	return notify.Both(asked, own)
 }

@@ -99,7 +99,7 @@ func TestWithinThreadIDsAreChecked(t *testing.T) {
 // A token that is limited may not ask for other threads.
 func TestThreadsWithinAreThoseOfTheToken(t *testing.T) {
 	a, _, _ := newFamily(t)
-	limited := Credential{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}
+	limited := Token{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}
 	for method, rest := range withinMethods {
 		if refused := useToken(t, a, limited, method, rest+`"within_thread_ids":["child","own"]}`); refused != nil {
 			t.Errorf("%s: %v", method, refused)
@@ -110,7 +110,7 @@ func TestThreadsWithinAreThoseOfTheToken(t *testing.T) {
 		}
 	}
 	// A stream that is asked for by a URL comes past the table.
-	ctx := WithCredential(context.Background(), limited)
+	ctx := WithToken(context.Background(), limited)
 	for within, field := range map[string]string{"own": "", "child": "", "parent": "within_thread_ids[0]", "missing": "within_thread_ids[0]"} {
 		_, err := a.ResolveStart(ctx, &StreamStart{Given: true, Within: []string{within}})
 		got := ""

@@ -32,7 +32,7 @@ func TestATokenToAnswerWithAnswersForOnce(t *testing.T) {
 	a.Engine = e
 	const params = `{"item_id":"item_own","option_id":"ever"}`
 	for role, once := range map[tokens.Role]bool{respond: true, work: false, operate: false} {
-		refused := useToken(t, a, Credential{Name: "phone", Role: role}, "item/respond", params)
+		refused := useToken(t, a, Token{Name: "phone", Role: role}, "item/respond", params)
 		if once != (refused != nil && refused.Data.Kind == KindForbidden && refused.Data.Field == "option_id" && refused.Data.Reason == "role" && refused.Data.Role == work) {
 			t.Errorf("%s: %+v", role, refused)
 		}

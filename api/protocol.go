@@ -73,8 +73,8 @@ var limitMeanings = []struct {
 	{LimitRefused, "refused"},
 }
 
-// credentials fills the tables of named tokens.
-func (p *protocolPage) credentials(methods []Method) {
+// namedTokens fills the tables of named tokens.
+func (p *protocolPage) namedTokens(methods []Method) {
 	for _, role := range append(slices.Clone(tokens.Roles), tokens.RoleOwner) {
 		p.Roles = append(p.Roles, roleRow{string(role), namesOf(methods, func(m *Method) bool { return m.Role == role })})
 	}
@@ -131,7 +131,7 @@ func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
 		p.Methods = append(p.Methods, protocolRow{Name: m.Name, Summary: m.Summary, Bound: m.Bound,
 			Params: members(m.ParamsSchema, "_meta", "extended_context"), Result: members(m.Result.Schema)})
 	}
-	p.credentials((&Handlers{}).methods())
+	p.namedTokens((&Handlers{}).methods())
 	for _, n := range d.Notifications {
 		p.Notifications = append(p.Notifications, protocolRow{Name: n.Name, Summary: n.Summary,
 			Params: members(n.Params, eventMembers(n.Name)...)})

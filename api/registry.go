@@ -266,7 +266,7 @@ func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value
 		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
 		return p, &r
 	}
-	if err := m.checkCredential(ctx, s, reflect.ValueOf(&p).Elem()); err != nil {
+	if err := m.checkToken(ctx, s, reflect.ValueOf(&p).Elem()); err != nil {
 		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
 		return p, &r
 	}

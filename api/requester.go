@@ -24,8 +24,8 @@ func requesterOf(ctx context.Context) (ledger.Requester, error) {
 		root, err := a.rootOf(ctx, agent.ThreadID)
 		return ledger.Requester("agent:" + root), err
 	}
-	if c, ok := CredentialOf(ctx); ok && c.person() != tokens.OwnerName {
-		return ledger.Requester(turns.ByTokenPrefix + c.person()), nil
+	if t, ok := TokenOf(ctx); ok && t.person() != tokens.OwnerName {
+		return ledger.Requester(turns.ByTokenPrefix + t.person()), nil
 	}
 	return "", nil
 }
@@ -65,8 +65,8 @@ func (k *Keyed) ofRequester(ctx context.Context) (key *ledger.Key, err error) {
 	prefix, name := "agent_", ""
 	if agent, ok := AgentOf(ctx); ok {
 		name = agent.ThreadID
-	} else if c, ok := CredentialOf(ctx); ok {
-		prefix, name = "token_", c.Name
+	} else if t, ok := TokenOf(ctx); ok {
+		prefix, name = "token_", t.Name
 	} else {
 		return k.key, nil
 	}

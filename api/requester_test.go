@@ -17,9 +17,9 @@ import (
 func TestRequestersShareWithWhatTheyCanMake(t *testing.T) {
 	a, _, e := newFamily(t)
 	a.Children = e
-	token := func(c Credential) context.Context {
+	token := func(c Token) context.Context {
 		c.Role = operate
-		return WithCredential(context.Background(), c)
+		return WithToken(context.Background(), c)
 	}
 	agent := func(thread string) context.Context {
 		return WithAgent(context.Background(), Agent{ThreadID: thread})
@@ -30,9 +30,9 @@ func TestRequestersShareWithWhatTheyCanMake(t *testing.T) {
 		want   ledger.Requester
 	}{
 		"the owner":                  {context.Background(), "own", ""},
-		"a page of the owner":        {token(Credential{Name: "owner.console-1", Parent: "owner"}), "own", ""},
-		"a token":                    {token(Credential{Name: "phone"}), "own", "token:phone"},
-		"a page of the token":        {token(Credential{Name: "phone.console-1", Parent: "phone"}), "own", "token:phone"},
+		"a page of the owner":        {token(Token{Name: "owner.console-1", Parent: "owner"}), "own", ""},
+		"a token":                    {token(Token{Name: "phone"}), "own", "token:phone"},
+		"a page of the token":        {token(Token{Name: "phone.console-1", Parent: "phone"}), "own", "token:phone"},
 		"an agent":                   {agent("own"), "own", "agent:root"},
 		"an agent below it":          {agent("child"), "child", "agent:root"},
 		"an agent at the root":       {agent("root"), "root", "agent:root"},
@@ -106,8 +106,8 @@ func TestCursorsAndSubscriptionsHaveARequester(t *testing.T) {
 		want ledger.Requester
 	}{
 		{"the owner", context.Background(), ""},
-		{"a token", WithCredential(context.Background(), Credential{Name: "phone", Role: operate}), "token:phone"},
-		{"a page of the token", WithCredential(context.Background(), Credential{Name: "phone.console-1", Parent: "phone", Role: operate}), "token:phone"},
+		{"a token", WithToken(context.Background(), Token{Name: "phone", Role: operate}), "token:phone"},
+		{"a page of the token", WithToken(context.Background(), Token{Name: "phone.console-1", Parent: "phone", Role: operate}), "token:phone"},
 	} {
 		made.of, sends.of = nil, nil
 		for method, params := range map[string]string{

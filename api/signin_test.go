@@ -55,15 +55,15 @@ func TestWhatACodeAndAConsoleTokenOpen(t *testing.T) {
 		}
 		for _, role := range tokens.Roles {
 			for _, limited := range [][]string{nil, {"own"}} {
-				code := Credential{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: role, ThreadIDs: limited}
+				code := Token{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: role, ThreadIDs: limited}
 				opens, reason := c.method == "initialize" || c.method == "signin/create", "code"
 				refused := useToken(t, a, code, c.method, params)
 				if opens != (refused == nil) || refused != nil && refused.Data.Reason != reason {
 					t.Errorf("a code, %s, %v: %s %s: refused with %v", role, limited, c.method, params, refused)
 				}
 
-				named := useToken(t, a, Credential{Name: "phone", Role: role, ThreadIDs: limited}, c.method, params)
-				refused = useToken(t, a, Credential{Name: "phone.console-a", Parent: "phone", Role: role, ThreadIDs: limited}, c.method, params)
+				named := useToken(t, a, Token{Name: "phone", Role: role, ThreadIDs: limited}, c.method, params)
+				refused = useToken(t, a, Token{Name: "phone.console-a", Parent: "phone", Role: role, ThreadIDs: limited}, c.method, params)
 				switch c.method {
 				case "signin/code", "signin/create":
 					if refused == nil || refused.Data.Kind != KindForbidden || refused.Data.Reason != "console" {
@@ -77,7 +77,7 @@ func TestWhatACodeAndAConsoleTokenOpen(t *testing.T) {
 			}
 		}
 	}
-	ctx := WithCredential(context.Background(), Credential{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: read})
+	ctx := WithToken(context.Background(), Token{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: read})
 	if _, err := a.ResolveStart(ctx, &StreamStart{Given: true}); err == nil {
 		t.Error("a code opens a stream")
 	}
@@ -92,12 +92,12 @@ func TestWhatACodeAndAConsoleTokenOpen(t *testing.T) {
 func TestSignInsAreThoseOfTheRequester(t *testing.T) {
 	a, _, _ := newFamily(t)
 	code := &tokens.Code{Name: "phone.console-b"}
-	phone := Credential{Name: "phone", Role: read}
-	page := Credential{Name: "phone.console-a", Parent: "phone", Role: read}
-	owners := Credential{Name: "owner.console-c", Parent: tokens.OwnerName, Role: operate}
-	trades := Credential{Name: code.Name, Parent: "phone", Code: code, Role: read}
+	phone := Token{Name: "phone", Role: read}
+	page := Token{Name: "phone.console-a", Parent: "phone", Role: read}
+	owners := Token{Name: "owner.console-c", Parent: tokens.OwnerName, Role: operate}
+	trades := Token{Name: code.Name, Parent: "phone", Code: code, Role: read}
 	for _, c := range []struct {
-		who        *Credential
+		who        *Token
 		parent, of string
 		by         tokens.By
 	}{{nil, "owner", "", "owner"}, {&phone, "phone", "phone", "token:phone"}, {&page, "phone", "phone", "token:phone.console-a"}, {&owners, "owner", "owner", "token:owner.console-c"}} {
@@ -105,7 +105,7 @@ func TestSignInsAreThoseOfTheRequester(t *testing.T) {
 		a.Tokens = f
 		ctx, name := context.Background(), ""
 		if c.who != nil {
-			ctx, name = WithCredential(ctx, *c.who), c.who.Name
+			ctx, name = WithToken(ctx, *c.who), c.who.Name
 		}
 		if rep, _ := a.Call(ctx, "signin/delete", jsontext.Value(`{"all":true}`), Call{}); rep.Err != nil || f.out.Of != c.of || f.out.By != c.by || !f.out.All {
 			t.Errorf("%s signs out %+v, %v", name, f.out, rep.Err)
@@ -126,7 +126,7 @@ func TestSignInsAreThoseOfTheRequester(t *testing.T) {
 	}
 	f := &fakeTokens{}
 	a.Tokens = f
-	if a.Call(WithCredential(context.Background(), trades), "signin/create", jsontext.Value(`{}`), Call{}); f.in.Code != code || f.in.Parent != "phone" {
+	if a.Call(WithToken(context.Background(), trades), "signin/create", jsontext.Value(`{}`), Call{}); f.in.Code != code || f.in.Parent != "phone" {
 		t.Errorf("a code makes the token %+v", f.in)
 	}
 }
@@ -135,15 +135,15 @@ func TestInitializeSaysWhatACodeMakes(t *testing.T) {
 	a, _, _ := newFamily(t)
 	at := notify.Time{}
 	for _, c := range []struct {
-		who  Credential
+		who  Token
 		want string
 	}{
-		{Credential{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: respond, ThreadIDs: []string{"own"}, ExpiresAt: at},
+		{Token{Name: "phone.console-a", Parent: "phone", Code: &tokens.Code{}, Role: respond, ThreadIDs: []string{"own"}, ExpiresAt: at},
 			`"token":{"name":"phone.console-a","parent":"phone","code":true,"role":"respond","limited_to":["own"]}`},
-		{Credential{Name: "phone.console-a", Parent: "phone", Role: read}, `"token":{"name":"phone.console-a","parent":"phone","role":"read"}`},
-		{Credential{Name: "phone", Role: read}, `"token":{"name":"phone","role":"read"}`},
+		{Token{Name: "phone.console-a", Parent: "phone", Role: read}, `"token":{"name":"phone.console-a","parent":"phone","role":"read"}`},
+		{Token{Name: "phone", Role: read}, `"token":{"name":"phone","role":"read"}`},
 	} {
-		rep, _ := a.Call(WithCredential(context.Background(), c.who), "initialize", jsontext.Value(`{}`), Call{})
+		rep, _ := a.Call(WithToken(context.Background(), c.who), "initialize", jsontext.Value(`{}`), Call{})
 		if rep.Err != nil || !strings.Contains(string(rep.Result), c.want) {
 			t.Errorf("%s: %v", rep.Result, rep.Err)
 		}
@@ -153,7 +153,7 @@ func TestInitializeSaysWhatACodeMakes(t *testing.T) {
 // What a console token has looked at is what its parent has.
 func TestAConsoleTokenAdvancesTheCursorsOfItsParent(t *testing.T) {
 	a, _, _ := newFamily(t)
-	for name, c := range map[string]Credential{
+	for name, c := range map[string]Token{
 		"phone": {Name: "phone.console-a", Parent: "phone", Role: read}, "owner": {Name: "owner.console-a", Parent: "owner", Role: work},
 	} {
 		for _, consumer := range []string{"phone", "owner", c.Name} {
@@ -168,7 +168,7 @@ func TestAConsoleTokenAdvancesTheCursorsOfItsParent(t *testing.T) {
 // Asking for more than one has names the role that is needed.
 func TestACodeForMoreIsRefusedWithTheRole(t *testing.T) {
 	a, _, _ := newFamily(t)
-	refused := useToken(t, a, Credential{Name: "phone", Role: read}, "signin/code", `{"role":"work"}`)
+	refused := useToken(t, a, Token{Name: "phone", Role: read}, "signin/code", `{"role":"work"}`)
 	if refused == nil || refused.Data.Role != work || refused.Data.Field != "role" {
 		t.Errorf("%+v", refused)
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Credential is the named token that a request carries, or a console token, or a code
-// that makes one. The server's own user, and who has the server's own token, has none.
-type Credential struct {
+// Token is the named token that a request carries, or a console token, or a code
+// that makes one. The server's own user, and who has the server's own token, has none; for
+// the token of an agent see AgentOf.
+type Token struct {
 	Name   string
 	Parent string       // of a console token and of a code: see tokens.Token
 	Code   *tokens.Code // nil = it is a token
@@ -26,32 +27,32 @@ type Credential struct {
 	Alive context.Context
 }
 
-// person is the name of whose credential it is: a console token is its parent's.
-func (c *Credential) person() string {
-	return cmp.Or(c.Parent, c.Name, tokens.OwnerName)
+// person is the name of whose token it is: a console token is its parent's.
+func (t *Token) person() string {
+	return cmp.Or(t.Parent, t.Name, tokens.OwnerName)
 }
 
-func (c *Credential) limited() bool { return len(c.ThreadIDs) > 0 }
+func (t *Token) limited() bool { return len(t.ThreadIDs) > 0 }
 
 // ended reports whether the token has ended. It looks at the clock too: Alive ends a
 // moment late, and seconds late if the machine slept meanwhile.
-func (c *Credential) ended() bool {
-	expired := !c.ExpiresAt.IsZero() && c.ExpiresAt.Milli() <= time.Now().UnixMilli()
-	return expired || c.Alive != nil && c.Alive.Err() != nil
+func (t *Token) ended() bool {
+	expired := !t.ExpiresAt.IsZero() && t.ExpiresAt.Milli() <= time.Now().UnixMilli()
+	return expired || t.Alive != nil && t.Alive.Err() != nil
 }
 
-type credentialKey struct{}
+type tokenKey struct{}
 
-// WithCredential returns the context of the requests of a named token. Call then
+// WithToken returns the context of the requests of a named token. Call then
 // executes what its role and its threads allow, and streams carry only those threads.
-func WithCredential(ctx context.Context, c Credential) context.Context {
-	return context.WithValue(ctx, credentialKey{}, c)
+func WithToken(ctx context.Context, t Token) context.Context {
+	return context.WithValue(ctx, tokenKey{}, t)
 }
 
-// CredentialOf returns the named token of a request; false if it has none.
-func CredentialOf(ctx context.Context) (Credential, bool) {
-	c, ok := ctx.Value(credentialKey{}).(Credential)
-	return c, ok
+// TokenOf returns the named token of a request; false if it has none.
+func TokenOf(ctx context.Context) (Token, bool) {
+	t, ok := ctx.Value(tokenKey{}).(Token)
+	return t, ok
 }
 
 // AliveOf returns a context that ends when the token of the request does, that of an
@@ -60,8 +61,8 @@ func AliveOf(ctx context.Context) context.Context {
 	if agent, ok := AgentOf(ctx); ok {
 		return agent.Alive
 	}
-	c, _ := CredentialOf(ctx)
-	return c.Alive
+	t, _ := TokenOf(ctx)
+	return t.Alive
 }
 
 // endOf is the error of a request whose token has ended; nil if it has not, or if there
@@ -70,7 +71,7 @@ func endOf(ctx context.Context) *Error {
 	if agent, ok := AgentOf(ctx); ok && agent.ended() {
 		return errAgentEnded()
 	}
-	if c, ok := CredentialOf(ctx); ok && c.ended() {
+	if t, ok := TokenOf(ctx); ok && t.ended() {
 		return errTokenEnded()
 	}
 	return nil
@@ -82,19 +83,19 @@ func Limited(ctx context.Context) bool {
 	if _, ok := AgentOf(ctx); ok {
 		return true
 	}
-	c, _ := CredentialOf(ctx)
-	return c.limited()
+	t, _ := TokenOf(ctx)
+	return t.limited()
 }
 
 // OpensPath reports whether the token of the request opens a path of the server: one that
 // is limited to threads opens those in which threads are told apart, and a code only that
 // of single requests.
 func OpensPath(ctx context.Context, path string) bool {
-	c, _ := CredentialOf(ctx)
+	t, _ := TokenOf(ctx)
 	switch {
 	case path == "/healthz", path == "/readyz":
 		return true
-	case c.Code != nil:
+	case t.Code != nil:
 		return path == "/rpc"
 	}
 	return !Limited(ctx) || path == "/rpc" || path == "/rpc/stream" || path == "/events" || path == "/mcp"
@@ -103,16 +104,16 @@ func OpensPath(ctx context.Context, path string) bool {
 // ShareOf returns the named token in whose share of the server a request is counted, that
 // of a console token in its parent's. "" = it has no share: the owner and agents have none.
 func ShareOf(ctx context.Context) string {
-	if c, ok := CredentialOf(ctx); ok && c.person() != tokens.OwnerName {
-		return c.person()
+	if t, ok := TokenOf(ctx); ok && t.person() != tokens.OwnerName {
+		return t.person()
 	}
 	return ""
 }
 
 // personOf is the name of whose request it is.
 func personOf(ctx context.Context) string {
-	c, _ := CredentialOf(ctx)
-	return c.person()
+	t, _ := TokenOf(ctx)
+	return t.person()
 }
 
 // clientOf says in events who made a request: a client, one with a named token, or an
@@ -121,8 +122,8 @@ func clientOf(ctx context.Context) turns.By {
 	if _, ok := AgentOf(ctx); ok {
 		return turns.ByOwner
 	}
-	if c, ok := CredentialOf(ctx); ok {
-		return turns.By(turns.ByTokenPrefix + c.Name)
+	if t, ok := TokenOf(ctx); ok {
+		return turns.By(turns.ByTokenPrefix + t.Name)
 	}
 	return turns.ByClient
 }
@@ -130,22 +131,22 @@ func clientOf(ctx context.Context) turns.By {
 // onceOnly reports whether the request may not choose an option that may allow more than
 // this once: that widens what the agent may do.
 func onceOnly(ctx context.Context) bool {
-	c, ok := CredentialOf(ctx)
-	return ok && !c.Role.Covers(tokens.RoleWork)
+	t, ok := TokenOf(ctx)
+	return ok && !t.Role.Covers(tokens.RoleWork)
 }
 
 // mayStream checks the threads that the stream or page of a named token names, if it is
 // limited.
-func (a *API) mayStream(ctx context.Context, c Credential, lists []namedThreads) error {
+func (a *API) mayStream(ctx context.Context, t Token, lists []namedThreads) error {
 	switch {
-	case c.ended():
+	case t.ended():
 		return errTokenEnded()
-	case c.Code != nil:
+	case t.Code != nil:
 		return errCode("a stream")
-	case !c.limited():
+	case !t.limited():
 		return nil
 	}
-	h := &holder{ctx, a, c}
+	h := &holder{ctx, a, t}
 	for _, l := range lists {
 		for i, id := range l.ids {
 			if err := h.ownsThread(l.at(i), id); err != nil {

@@ -42,7 +42,7 @@ func TestWhatWaitsEndsWithItsToken(t *testing.T) {
 	for name, m := range methods {
 		for reason, with := range map[string]func(context.Context, context.Context) context.Context{
 			"token_ended": func(ctx, alive context.Context) context.Context {
-				return WithCredential(ctx, Credential{Name: "phone", Role: read, Alive: alive})
+				return WithToken(ctx, Token{Name: "phone", Role: read, Alive: alive})
 			},
 			"agent_ended": func(ctx, alive context.Context) context.Context {
 				return WithAgent(ctx, Agent{ThreadID: "own", Alive: alive})
@@ -82,8 +82,8 @@ func TestWhatWaitsEndsWithItsToken(t *testing.T) {
 func TestAnExpiredTokenIsRefusedBeforeItsEndIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, _ := newFamily(t)
-		c := Credential{Name: "phone", Role: operate, Alive: context.Background(), ExpiresAt: notify.TimeOf(time.Now().Add(time.Minute))}
-		ctx := WithCredential(context.Background(), c)
+		c := Token{Name: "phone", Role: operate, Alive: context.Background(), ExpiresAt: notify.TimeOf(time.Now().Add(time.Minute))}
+		ctx := WithToken(context.Background(), c)
 		time.Sleep(time.Minute - time.Millisecond)
 		if refused := useToken(t, a, c, "thread/read", `{"thread_id":"own"}`); refused != nil {
 			t.Errorf("before its end: %v", refused)

@@ -22,7 +22,7 @@ func codes(m *Method) { m.ForCodes = true }
 type holder struct {
 	ctx context.Context
 	api *API
-	Credential
+	Token
 }
 
 // unless is a rule about a request that needs more than the role of its method.
@@ -63,9 +63,9 @@ func holderRule[P any](params reflect.Type, check func(h *holder, p *P) error) f
 	return func(h *holder, p reflect.Value) error { return check(h, p.Addr().Interface().(*P)) }
 }
 
-// checkCredential refuses what a named token may not ask.
-func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value) error {
-	c, ok := CredentialOf(ctx)
+// checkToken refuses what a named token may not ask.
+func (m *Method) checkToken(ctx context.Context, s *shape, p reflect.Value) error {
+	t, ok := TokenOf(ctx)
 	if !ok {
 		return nil
 	}
@@ -73,20 +73,20 @@ func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value)
 	switch {
 	case a == nil:
 		return forbidden("", "role", "the request came past the table of methods")
-	case c.ended():
+	case t.ended():
 		return errTokenEnded()
-	case c.Code != nil && !m.ForCodes:
+	case t.Code != nil && !m.ForCodes:
 		return errCode(m.Name)
-	case !c.Role.Covers(m.Role):
-		return needing(m.Role, forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role))
+	case !t.Role.Covers(m.Role):
+		return needing(m.Role, forbidden("", "role", "the token %s has the role %s, and %s needs %s", t.Name, t.Role, m.Name, m.Role))
 	}
-	h := &holder{ctx, a, c}
+	h := &holder{ctx, a, t}
 	if m.roleRule != nil {
 		if err := m.roleRule(h, p); err != nil {
 			return needing(tokens.RoleOperate, err) // which passes all of these rules
 		}
 	}
-	if !c.limited() {
+	if !t.limited() {
 		return nil
 	}
 	switch m.Limit {
@@ -100,7 +100,7 @@ func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value)
 			return err
 		}
 	case LimitRefused:
-		return forbidden("", "threads", "the token %s is limited to threads, and %s is not about one", c.Name, m.Name)
+		return forbidden("", "threads", "the token %s is limited to threads, and %s is not about one", t.Name, m.Name)
 	}
 	if m.limitRule != nil {
 		return m.limitRule(h, p)

@@ -16,9 +16,9 @@ import (
 
 // useToken calls a method with a named token and returns its error, nil if the rules
 // let it pass: what the handler then makes of it is not the rules' matter.
-func useToken(t *testing.T, a *API, c Credential, method, params string) *Error {
+func useToken(t *testing.T, a *API, c Token, method, params string) *Error {
 	t.Helper()
-	ctx := WithConn(WithCredential(context.Background(), c), &noConn{})
+	ctx := WithConn(WithToken(context.Background(), c), &noConn{})
 	rep, m := a.Call(ctx, method, jsontext.Value(params), Call{OnConnection: true})
 	if m == nil {
 		t.Fatalf("there is no method %s", method)
@@ -161,10 +161,10 @@ func TestATokenMayDoWhatItsRoleAndThreadsAllowAndNothingElse(t *testing.T) {
 					params = fmt.Sprintf(c.params, thread)
 				}
 				covers := role.Covers(c.role)
-				if refused := useToken(t, a, Credential{Name: "phone", Role: role}, c.method, params); covers != (refused == nil) {
+				if refused := useToken(t, a, Token{Name: "phone", Role: role}, c.method, params); covers != (refused == nil) {
 					t.Errorf("%s, all threads: %s %s: refused with %v", role, c.method, params, refused)
 				}
-				refused := useToken(t, a, Credential{Name: "phone", Role: role, ThreadIDs: []string{"own"}}, c.method, params)
+				refused := useToken(t, a, Token{Name: "phone", Role: role, ThreadIDs: []string{"own"}}, c.method, params)
 				if want := covers && slices.Contains(c.limited, thread); want != (refused == nil) {
 					t.Errorf("%s, limited to own: %s %s: refused with %v, want allowed %v", role, c.method, params, refused, want)
 				}
@@ -188,10 +188,10 @@ func TestATokenMayDoWhatItsRoleAndThreadsAllowAndNothingElse(t *testing.T) {
 func TestALimitedTokenDoesNotSeeWhyAnAgentFailed(t *testing.T) {
 	a, _, _ := newFamily(t)
 	for _, c := range []struct {
-		token Credential
+		token Token
 		shown bool
-	}{{Credential{Name: "desk", Role: read}, true}, {Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}, false}} {
-		rep, _ := a.Call(WithCredential(context.Background(), c.token), "agent/list", nil, Call{})
+	}{{Token{Name: "desk", Role: read}, true}, {Token{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}, false}} {
+		rep, _ := a.Call(WithToken(context.Background(), c.token), "agent/list", nil, Call{})
 		if rep.Err != nil || !strings.Contains(string(rep.Result), `"state":"failed"`) || strings.Contains(string(rep.Result), "said by stranger") != c.shown {
 			t.Errorf("%s: %v %s", c.token.Name, rep.Err, rep.Result)
 		}
@@ -201,7 +201,7 @@ func TestALimitedTokenDoesNotSeeWhyAnAgentFailed(t *testing.T) {
 // The error names the member that is wrong, as it is called in the request.
 func TestARefusalNamesTheMember(t *testing.T) {
 	a, _, _ := newFamily(t)
-	limited := Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}
+	limited := Token{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}
 	for field, c := range map[string]struct{ method, params string }{
 		"thread_id":            {"thread/read", `{"thread_id":"stranger"}`},
 		"turn_id":              {"turn/read", `{"turn_id":"turn_stranger"}`},
@@ -221,7 +221,7 @@ func TestARefusalNamesTheMember(t *testing.T) {
 
 func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 	a, _, e := newFamily(t)
-	phone := Credential{Name: "phone", Role: work}
+	phone := Token{Name: "phone", Role: work}
 	for _, c := range []struct{ method, params string }{
 		{"turn/interrupt", `{"turn_id":"turn_own"}`}, {"turn/review", `{"turn_id":"turn_own","attempt":1,"verdict":"approved"}`},
 		{"turn/start", `{"thread_id":"own",` + asked + `}`},
@@ -251,7 +251,7 @@ func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 // cursors of all consumers share one bound.
 func TestWhatIsLookedAtExists(t *testing.T) {
 	a, _, _ := newFamily(t)
-	ctx := WithCredential(context.Background(), Credential{Name: "phone", Role: read})
+	ctx := WithToken(context.Background(), Token{Name: "phone", Role: read})
 	const advance = `{"consumer_id":"seen:phone","stream_name":"events","subject_id":%q,"last_sequence":0}`
 	for subject, kind := range map[string]Kind{"stranger": KindUnavailable, "": KindUnavailable, "missing": KindThreadNotFound, "x": KindThreadNotFound} {
 		rep, _ := a.Call(ctx, "cursor/advance", jsontext.Value(fmt.Sprintf(advance, subject)), Call{})
@@ -265,7 +265,7 @@ func TestWhatIsLookedAtExists(t *testing.T) {
 func TestKeysOfTokensNeverMeet(t *testing.T) {
 	a, _, e := newFamily(t)
 	const params = `{"thread_id":"own","text":"x","idempotency_key":"same"}`
-	for _, c := range []Credential{{Name: "phone", Role: operate}, {Name: "desk", Role: operate}, {Name: "phone", Role: operate}} {
+	for _, c := range []Token{{Name: "phone", Role: operate}, {Name: "desk", Role: operate}, {Name: "phone", Role: operate}} {
 		if refused := useToken(t, a, c, "inbox/send", params); refused != nil {
 			t.Fatal(refused)
 		}
@@ -287,7 +287,7 @@ func TestATokenThatHasEndedIsRefusedEverywhere(t *testing.T) {
 		if strings.Contains(params, "%[1]s") {
 			params = fmt.Sprintf(c.params, "own")
 		}
-		if refused := useToken(t, a, Credential{Name: "phone", Role: operate, Alive: alive}, c.method, params); refused == nil || refused.Data.Kind != KindUnauthorized {
+		if refused := useToken(t, a, Token{Name: "phone", Role: operate, Alive: alive}, c.method, params); refused == nil || refused.Data.Kind != KindUnauthorized {
 			t.Errorf("%s: %v", c.method, refused)
 		}
 	}
@@ -295,7 +295,7 @@ func TestATokenThatHasEndedIsRefusedEverywhere(t *testing.T) {
 
 func TestStreamsOfALimitedTokenAreNarrowed(t *testing.T) {
 	a, _, _ := newFamily(t)
-	ctx := WithCredential(context.Background(), Credential{Name: "phone", Role: read, ThreadIDs: []string{"own", "stranger"}})
+	ctx := WithToken(context.Background(), Token{Name: "phone", Role: read, ThreadIDs: []string{"own", "stranger"}})
 	at := &StreamStart{Given: true}
 	if _, err := a.ResolveStart(ctx, at); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func TestWholeThreadIDsAreChecked(t *testing.T) {
 // chosen: the answer to both is the same.
 func TestWholeThreadsAreThoseOfTheToken(t *testing.T) {
 	a, _, _ := newFamily(t)
-	limited := Credential{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}
+	limited := Token{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}
 	agent := WithAgent(context.Background(), Agent{ThreadID: "own"})
 	for method, rest := range wholeMethods {
 		rest += `"content":"summary","whole_thread_ids":`
@@ -69,7 +69,7 @@ func TestWholeThreadsAreThoseOfTheToken(t *testing.T) {
 		}
 	}
 	// A stream that is asked for by a URL comes past the table.
-	for who, ctx := range map[string]context.Context{"a token": WithCredential(context.Background(), limited), "an agent": agent} {
+	for who, ctx := range map[string]context.Context{"a token": WithToken(context.Background(), limited), "an agent": agent} {
 		for _, id := range []string{"own", "child", "grandchild", "parent", "sibling", "missing"} {
 			field := func(at StreamStart) string {
 				at.Given, at.Summary = true, true

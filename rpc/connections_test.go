@@ -194,14 +194,14 @@ func TestATokenHasAShareOfTheConnections(t *testing.T) {
 	if n := r.server.limits.MaxTokenConnections; n != 3 {
 		t.Fatalf("the share is %d", n)
 	}
-	of := map[string]api.Credential{
+	of := map[string]api.Token{
 		"phone": {Name: "phone", Role: tokens.RoleRead}, "console": {Name: "phone.console-a", Parent: "phone", Role: tokens.RoleRead},
 		"ci": {Name: "ci", Role: tokens.RoleRead}, "own console": {Name: "owner.console-a", Parent: tokens.OwnerName, Role: tokens.RoleRead},
 	}
 	inner := r.http.Handler
 	r.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if c, ok := of[req.Header.Get("As")]; ok {
-			req = req.WithContext(api.WithCredential(req.Context(), c))
+			req = req.WithContext(api.WithToken(req.Context(), c))
 		}
 		inner.ServeHTTP(w, req)
 	})

@@ -80,7 +80,7 @@ func TestTheStreamOfATokenThatEndsIsCutThoughItsClientDoesNotRead(t *testing.T) 
 			if request.method == http.MethodPost {
 				r.Body = body
 			}
-			r = r.WithContext(api.WithCredential(r.Context(), api.Credential{Name: "phone", Role: "read", Alive: alive}))
+			r = r.WithContext(api.WithToken(r.Context(), api.Token{Name: "phone", Role: "read", Alive: alive}))
 			var ended time.Time
 			go func() {
 				s.Handler().ServeHTTP(&deafWriter{body: body}, r)

@@ -25,9 +25,9 @@ func TestATokenHasAShareOfUnreadAnswers(t *testing.T) {
 		switch name := req.Header.Get("As"); name {
 		case "":
 		case "page": // of the phone
-			req = req.WithContext(api.WithCredential(req.Context(), api.Credential{Name: "phone.console-a", Parent: "phone", Role: tokens.RoleRead}))
+			req = req.WithContext(api.WithToken(req.Context(), api.Token{Name: "phone.console-a", Parent: "phone", Role: tokens.RoleRead}))
 		default:
-			req = req.WithContext(api.WithCredential(req.Context(), api.Credential{Name: name, Role: tokens.RoleRead}))
+			req = req.WithContext(api.WithToken(req.Context(), api.Token{Name: name, Role: tokens.RoleRead}))
 		}
 		inner.ServeHTTP(w, req)
 	})

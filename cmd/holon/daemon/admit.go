@@ -24,7 +24,7 @@ func (d *daemon) admit(ctx context.Context, credential string) (_ context.Contex
 		return of, mine, ok
 	}
 	if c, mine, ok := d.tokens.FindCode(credential); mine {
-		return api.WithCredential(ctx, api.Credential{
+		return api.WithToken(ctx, api.Token{
 			Name: c.Name, Parent: c.Parent, Code: &c, Role: c.Role, ThreadIDs: c.ThreadIDs, ExpiresAt: c.ExpiresAt,
 		}), true, ok
 	}
@@ -32,7 +32,7 @@ func (d *daemon) admit(ctx context.Context, credential string) (_ context.Contex
 	if !ok {
 		return ctx, mine, false
 	}
-	return api.WithCredential(ctx, api.Credential{
+	return api.WithToken(ctx, api.Token{
 		Name: t.Name, Parent: t.Parent, Role: t.Role, ThreadIDs: t.ThreadIDs, ExpiresAt: t.ExpiresAt, Alive: alive,
 	}), true, true
 }
