@@ -123,7 +123,7 @@ func named(members []string, allowed func(relation) bool, why string) agentRule 
 			for i, name := range members {
 				for _, id := range idsIn(p.FieldByIndex(index[i])) {
 					any = true
-					threadID, err := v.threadOf(name, id)
+					threadID, err := v.api.threadOf(v.ctx, name, id)
 					if err != nil {
 						return err
 					}
@@ -182,16 +182,16 @@ func idsIn(f reflect.Value) []string {
 }
 
 // threadOf returns the thread of what a member names; "" if it does not exist.
-func (v *viewer) threadOf(member, id string) (string, error) {
+func (a *API) threadOf(ctx context.Context, member, id string) (string, error) {
 	switch strings.TrimSuffix(member, "s") {
 	case "turn_id":
-		s, err := v.api.Reader.ReadTurn(v.ctx, turns.TurnQuery{TurnID: id})
+		s, err := a.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: id})
 		if err != nil || s.Turn == nil {
 			return "", err
 		}
 		return s.Turn.ThreadID, nil
 	case "item_id":
-		it, _, err := v.api.Reader.ReadItem(v.ctx, id)
+		it, _, err := a.Reader.ReadItem(ctx, id)
 		if err != nil || it == nil {
 			return "", err
 		}

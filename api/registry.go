@@ -52,10 +52,10 @@ type Method struct {
 	ForCodes    bool // a code opens it: see tokens.Code
 	// Role is the least role of a named token that may call it, and Limit what it does
 	// for one that is limited to threads.
-	Role      tokens.Role
-	Limit     Limit
-	roleRule  func(*holder, reflect.Value) error
-	limitRule func(*holder, reflect.Value) error
+	Role       tokens.Role
+	Limit      Limit
+	roleCheck  tokenCheck
+	limitCheck tokenCheck
 
 	quick    bool     // answers from memory, needs no deadline
 	polls    bool     // waits for a result that only its answer delivers

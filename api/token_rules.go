@@ -25,9 +25,12 @@ type holder struct {
 	Token
 }
 
+// tokenCheck checks the params of one request.
+type tokenCheck func(h *holder, p reflect.Value) error
+
 // unless is a rule about a request that needs more than the role of its method.
 func unless[P any](check func(h *holder, p *P) error) option {
-	return func(m *Method) { m.roleRule = holderRule(m.Params, check) }
+	return func(m *Method) { m.roleCheck = tokenRule(m.Params, check) }
 }
 
 // Limit says what a method does for a token that is limited to threads.
@@ -53,10 +56,12 @@ func whenLimited(l Limit) option { return func(m *Method) { m.Limit = l } }
 
 // limitedBy is a rule for tokens that are limited, besides what the Limit demands.
 func limitedBy[P any](check func(h *holder, p *P) error) option {
-	return func(m *Method) { m.limitRule = holderRule(m.Params, check) }
+	return func(m *Method) { m.limitCheck = tokenRule(m.Params, check) }
 }
 
-func holderRule[P any](params reflect.Type, check func(h *holder, p *P) error) func(*holder, reflect.Value) error {
+// tokenRule makes the check of a rule for the type of the method's params, and panics if the
+// rule is about another type.
+func tokenRule[P any](params reflect.Type, check func(h *holder, p *P) error) tokenCheck {
 	if params != reflect.TypeFor[P]() {
 		panic("a rule for " + reflect.TypeFor[P]().String() + " is declared for " + params.String())
 	}
@@ -81,8 +86,8 @@ func (m *Method) checkToken(ctx context.Context, s *shape, p reflect.Value) erro
 		return needing(m.Role, forbidden("", "role", "the token %s has the role %s, and %s needs %s", t.Name, t.Role, m.Name, m.Role))
 	}
 	h := &holder{ctx, a, t}
-	if m.roleRule != nil {
-		if err := m.roleRule(h, p); err != nil {
+	if m.roleCheck != nil {
+		if err := m.roleCheck(h, p); err != nil {
 			return needing(tokens.RoleOperate, err) // which passes all of these rules
 		}
 	}
@@ -102,8 +107,8 @@ func (m *Method) checkToken(ctx context.Context, s *shape, p reflect.Value) erro
 	case LimitRefused:
 		return forbidden("", "threads", "the token %s is limited to threads, and %s is not about one", t.Name, m.Name)
 	}
-	if m.limitRule != nil {
-		return m.limitRule(h, p)
+	if m.limitCheck != nil {
+		return m.limitCheck(h, p)
 	}
 	return nil
 }
@@ -132,8 +137,7 @@ func (h *holder) ownsAll(n Named) error {
 		if id == "" {
 			continue
 		}
-		v := &viewer{ctx: h.ctx, api: h.api}
-		threadID, err := v.threadOf(field, id)
+		threadID, err := h.api.threadOf(h.ctx, field, id)
 		if err != nil {
 			return err
 		}

@@ -193,8 +193,7 @@ func createdInOwn(h *holder, p *ItemCreateParams) error {
 
 // ownsTurn requires that a turn is of one of the token's threads.
 func (h *holder) ownsTurn(field, turnID string) error {
-	v := &viewer{ctx: h.ctx, api: h.api}
-	threadID, err := v.threadOf("turn_id", turnID)
+	threadID, err := h.api.threadOf(h.ctx, "turn_id", turnID)
 	if err != nil {
 		return err
 	}
