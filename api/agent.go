@@ -5,35 +5,22 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/tokens"
 )
-
-// Agent is who a request comes from that carries the token of an agent: of one
-// thread and one start of the agent's process, or of one attempt of a turn.
-type Agent struct {
-	ThreadID string
-	TurnID   string // "" = a process that may run many turns of the thread
-	Attempt  int    // of TurnID
-	// Alive ends when the token is revoked. Requests are refused from then on, and
-	// streams end. nil = it never is.
-	Alive context.Context
-}
-
-// ended reports whether the token has been revoked.
-func (a *Agent) ended() bool { return a.Alive != nil && a.Alive.Err() != nil }
 
 type agentKey struct{}
 
 // WithAgent returns the context of the requests of an agent. Call then executes
 // only what the methods declare for agents (see agents in agent_rules.go), and streams
 // carry only the agent's own thread and those below it.
-func WithAgent(ctx context.Context, a Agent) context.Context {
+func WithAgent(ctx context.Context, a tokens.Agent) context.Context {
 	return context.WithValue(ctx, agentKey{}, a)
 }
 
 // AgentOf returns the agent whose request this is; false for the request of a
 // person or program that is not limited to a thread.
-func AgentOf(ctx context.Context) (Agent, bool) {
-	a, ok := ctx.Value(agentKey{}).(Agent)
+func AgentOf(ctx context.Context) (tokens.Agent, bool) {
+	a, ok := ctx.Value(agentKey{}).(tokens.Agent)
 	return a, ok
 }
 
@@ -76,7 +63,7 @@ func (a *API) narrow(ctx context.Context, f *notify.Filter, within, whole []stri
 		}
 		return nil
 	}
-	if agent.ended() {
+	if agent.Ended() {
 		return errAgentEnded()
 	}
 	for _, l := range lists {
@@ -102,7 +89,7 @@ func (l namedThreads) at(i int) string {
 }
 
 // allRelated refuses threads that are neither the agent's own nor below it.
-func (a *API) allRelated(ctx context.Context, agent Agent, l namedThreads) error {
+func (a *API) allRelated(ctx context.Context, agent tokens.Agent, l namedThreads) error {
 	for i, id := range l.ids {
 		r, err := a.relate(ctx, agent.ThreadID, id)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -21,7 +22,7 @@ type agentCheck func(v *viewer, p reflect.Value) error
 type viewer struct {
 	ctx   context.Context
 	api   *API
-	agent Agent
+	agent tokens.Agent
 }
 
 // agents declares that the token of an agent may call the method, and which rules
@@ -45,7 +46,7 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 	switch {
 	case a == nil:
 		return notAllowed("", "the request came past the table of methods")
-	case agent.ended():
+	case agent.Ended():
 		if q, ok := p.Addr().Interface().(*TurnStartParams); ok && q.Job != "" && agent.TurnID != "" {
 			return errAttemptEnded(agent)
 		}
@@ -74,7 +75,7 @@ func notAllowed(field, format string, args ...any) *Error {
 }
 
 // errAttemptEnded is the error of a program that asks for a job when its attempt is over.
-func errAttemptEnded(a Agent) *Error {
+func errAttemptEnded(a tokens.Agent) *Error {
 	e := Errorf(KindAttemptSuperseded, "attempt %d of the turn is over: its program has nothing to ask for any more", a.Attempt)
 	e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "agent_ended", a.TurnID, a.Attempt
 	return e

@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -167,7 +168,7 @@ func (c *noConn) Unfollow(string) bool       { return false }
 
 // ask calls a method as an agent and returns its error, nil if the rules let it
 // pass: what the handler then makes of it is not the rules' matter.
-func ask(t *testing.T, a *API, agent Agent, method, params string) *Error {
+func ask(t *testing.T, a *API, agent tokens.Agent, method, params string) *Error {
 	t.Helper()
 	ctx := WithConn(WithAgent(context.Background(), agent), &noConn{})
 	rep, m := a.Call(ctx, method, jsontext.Value(params), Call{OnConnection: true})
@@ -317,7 +318,7 @@ func TestAnAgentMayDoWhatItsMethodsDeclareAndNothingElse(t *testing.T) {
 			if strings.Contains(params, "%[1]s") {
 				params = fmt.Sprintf(c.params, thread)
 			}
-			refused := ask(t, a, Agent{ThreadID: "own"}, c.method, params)
+			refused := ask(t, a, tokens.Agent{ThreadID: "own"}, c.method, params)
 			if want := slices.Contains(c.allowed, thread); want != (refused == nil) {
 				t.Errorf("%s %s: refused with %v, want allowed %v", c.method, params, refused, want)
 			}
@@ -350,7 +351,7 @@ func TestAWiderRequestIsNotTouched(t *testing.T) {
 
 func TestTheServerSetsWhoAnAgentIs(t *testing.T) {
 	a, _, e := newFamily(t)
-	agent := Agent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}
+	agent := tokens.Agent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}
 	for _, c := range []struct{ method, params string }{
 		{"turn/interrupt", `{"turn_id":"turn_child"}`},
 		{"inbox/send", `{"thread_id":"parent","text":"x","sender":"the boss","idempotency_key":"k"}`},
@@ -375,7 +376,7 @@ func TestTheServerSetsWhoAnAgentIs(t *testing.T) {
 			t.Errorf("a child of turn %q", s.Parent.TurnID)
 		}
 	}
-	if refused := ask(t, a, Agent{ThreadID: "sibling"}, "inbox/send", `{"thread_id":"parent","text":"x","sender":"the boss","idempotency_key":"k"}`); refused != nil {
+	if refused := ask(t, a, tokens.Agent{ThreadID: "sibling"}, "inbox/send", `{"thread_id":"parent","text":"x","sender":"the boss","idempotency_key":"k"}`); refused != nil {
 		t.Fatal(refused)
 	}
 	if len(e.keys) != 2 || e.keys[0] == e.keys[1] || e.keys[0] == "k" {
@@ -386,7 +387,7 @@ func TestTheServerSetsWhoAnAgentIs(t *testing.T) {
 // A program asks for jobs of the attempt that its token is of, and of no other.
 func TestTheServerSetsWhoseJobItIs(t *testing.T) {
 	a, _, e := newFamily(t)
-	agent := Agent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}
+	agent := tokens.Agent{ThreadID: "own", TurnID: "turn_own", Attempt: 2}
 	for _, parent := range []string{``, `"parent":{"thread_id":"own"},`, `"parent":{"thread_id":"own","turn_id":"turn_own","attempt":7},`} {
 		if refused := ask(t, a, agent, "turn/start", `{"job":"j",`+parent+asked+`}`); refused != nil {
 			t.Fatalf("%s: %v", parent, refused)
@@ -414,7 +415,7 @@ func TestChildThreadsWorkInTheDirectoryOfTheirOwner(t *testing.T) {
 		"/repo/own": true, "/repo/own/": true, "/repo/own/a/b": true, "/repo/own/../own/a": true, "/repo/own/..a": true,
 		"/repo": false, "/": false, "/repo/owner": false, "/repo/own/..": false, "/repo/own/../sibling": false, "a": false, "../own": false, ".": false,
 	} {
-		refused := ask(t, a, Agent{ThreadID: "own"}, "thread/start", fmt.Sprintf(`{"parent":{"thread_id":"own"},"cwd":%q}`, cwd))
+		refused := ask(t, a, tokens.Agent{ThreadID: "own"}, "thread/start", fmt.Sprintf(`{"parent":{"thread_id":"own"},"cwd":%q}`, cwd))
 		if allowed != (refused == nil) {
 			t.Errorf("%s: %v, want allowed %v", cwd, refused, allowed)
 		}
@@ -424,7 +425,7 @@ func TestChildThreadsWorkInTheDirectoryOfTheirOwner(t *testing.T) {
 func TestATokenEndsWithItsProcess(t *testing.T) {
 	a, _, _ := newFamily(t)
 	alive, end := context.WithCancel(context.Background())
-	agent := Agent{ThreadID: "own", Alive: alive}
+	agent := tokens.Agent{ThreadID: "own", Alive: alive}
 	for _, c := range whatAgentsMay[:3] {
 		if refused := ask(t, a, agent, c.method, c.params); refused != nil {
 			t.Errorf("%s: %v", c.method, refused)
@@ -448,7 +449,7 @@ func TestATokenEndsWithItsProcess(t *testing.T) {
 func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	a, f, e := newFamily(t)
 	f.fail = errors.New("the disk")
-	ctx := WithAgent(context.Background(), Agent{ThreadID: "own"})
+	ctx := WithAgent(context.Background(), tokens.Agent{ThreadID: "own"})
 	for _, c := range []struct{ method, params string }{
 		{"turn/interrupt", `{"turn_id":"turn_child"}`}, {"inbox/send", `{"thread_id":"child","text":"x"}`},
 		{"turn/start", `{"thread_id":"child","parent":{"thread_id":"own"},` + asked + `}`},
@@ -467,7 +468,7 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 func TestAMethodOutsideOfTheTableRefusesAgents(t *testing.T) {
 	h := &Handlers{api: &API{}}
 	m := define("initialize", "x", h.Initialize, ofServer, agents(harmless))
-	rep := m.invoke(WithAgent(context.Background(), Agent{ThreadID: "own"}), nil)
+	rep := m.invoke(WithAgent(context.Background(), tokens.Agent{ThreadID: "own"}), nil)
 	if rep.Err == nil || rep.Err.Data.Kind != KindForbidden {
 		t.Errorf("got %v, want forbidden", rep.Err)
 	}
@@ -476,7 +477,7 @@ func TestAMethodOutsideOfTheTableRefusesAgents(t *testing.T) {
 func TestStreamsOfAgentsCarryTheirTreeOnly(t *testing.T) {
 	a, f, _ := newFamily(t)
 	c := &noConn{}
-	ctx := WithConn(WithAgent(context.Background(), Agent{ThreadID: "own"}), c)
+	ctx := WithConn(WithAgent(context.Background(), tokens.Agent{ThreadID: "own"}), c)
 	if rep, _ := a.Call(ctx, "stream/subscribe", jsontext.Value(`{"methods":["turn/*"]}`), Call{OnConnection: true}); rep.Err != nil {
 		t.Fatal(rep.Err)
 	}
@@ -515,7 +516,7 @@ func TestParentsAreForgottenAtTheBound(t *testing.T) {
 }
 
 func TestAgentsStartChildrenWithConfiguredAgentsOnly(t *testing.T) {
-	ctx := WithAgent(context.Background(), Agent{ThreadID: "own"})
+	ctx := WithAgent(context.Background(), tokens.Agent{ThreadID: "own"})
 	for _, c := range []struct {
 		children     map[string][]string
 		thread, name string
@@ -562,7 +563,7 @@ func TestAgentsStartWorkWhereTheirConfigurationSays(t *testing.T) {
 	} {
 		a, _, e := newFamily(t)
 		a.WorkIn = map[string][]string{"coder": c.list}
-		refused := ask(t, a, Agent{ThreadID: "own", TurnID: "turn_own"}, "turn/start", `{"thread_id":"`+c.thread+`","parent":{"thread_id":"own"},"background":true,`+asked+`}`)
+		refused := ask(t, a, tokens.Agent{ThreadID: "own", TurnID: "turn_own"}, "turn/start", `{"thread_id":"`+c.thread+`","parent":{"thread_id":"own"},"background":true,`+asked+`}`)
 		if (refused == nil) != (c.refused == "") || refused != nil && !strings.Contains(refused.Message, c.refused) {
 			t.Errorf("%v, %s: %v", c.list, c.thread, refused)
 		}

@@ -34,7 +34,7 @@ func TestMembersAreThreadsAndThoseBelow(t *testing.T) {
 	if in := a.members(ctx, nil); in != nil {
 		t.Errorf("all threads are %v, want nil", in)
 	}
-	agent := WithAgent(ctx, Agent{ThreadID: "own"})
+	agent := WithAgent(ctx, tokens.Agent{ThreadID: "own"})
 	wantMembers(t, "an agent", a.members(agent, nil), "own", "child", "grandchild")
 	wantMembers(t, "what an agent asks for", a.members(agent, []string{"child", "sibling"}), "child", "grandchild")
 
@@ -133,7 +133,7 @@ func TestAStreamWithinThreadsNarrowsWhatAnAgentMaySee(t *testing.T) {
 		}
 		return &c.at.Filter, nil
 	}
-	agent := WithAgent(context.Background(), Agent{ThreadID: "own"})
+	agent := WithAgent(context.Background(), tokens.Agent{ThreadID: "own"})
 	got, refused := subscribe(context.Background(), `{"within_thread_ids":["parent"],"thread_ids":["sibling","stranger"]}`)
 	if refused != nil || !slices.Equal(got.ThreadIDs, []string{"sibling", "stranger"}) {
 		t.Fatalf("%v, %v", got, refused)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // Whoever can make further tokens, or start further agents, has one share with all of
@@ -22,7 +23,7 @@ func TestRequestersShareWithWhatTheyCanMake(t *testing.T) {
 		return WithToken(context.Background(), c)
 	}
 	agent := func(thread string) context.Context {
-		return WithAgent(context.Background(), Agent{ThreadID: thread})
+		return WithAgent(context.Background(), tokens.Agent{ThreadID: thread})
 	}
 	for name, c := range map[string]struct {
 		ctx    context.Context

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 	"github.com/seed82539d15/holon/worktree"
 )
@@ -129,7 +130,7 @@ func TestBadListsOfThreadsAreRefused(t *testing.T) {
 
 func TestAgentsSeeNoCursorOfAPerson(t *testing.T) {
 	a, g := newGlances(t)
-	ctx := WithConn(WithAgent(context.Background(), Agent{ThreadID: "own"}), &noConn{})
+	ctx := WithConn(WithAgent(context.Background(), tokens.Agent{ThreadID: "own"}), &noConn{})
 	rep, _ := a.Call(ctx, "thread/read", jsontext.Value(`{"thread_id":"own"}`), Call{OnConnection: true})
 	if rep.Err != nil || !strings.Contains(string(rep.Result), `"seen_seq":0`) || g.asked[0].Consumer != "" {
 		t.Errorf("%s, %v", rep.Result, rep.Err)

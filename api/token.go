@@ -68,7 +68,7 @@ func AliveOf(ctx context.Context) context.Context {
 // endOf is the error of a request whose token has ended; nil if it has not, or if there
 // is none that can.
 func endOf(ctx context.Context) *Error {
-	if agent, ok := AgentOf(ctx); ok && agent.ended() {
+	if agent, ok := AgentOf(ctx); ok && agent.Ended() {
 		return errAgentEnded()
 	}
 	if t, ok := TokenOf(ctx); ok && t.ended() {

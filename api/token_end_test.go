@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -45,7 +46,7 @@ func TestWhatWaitsEndsWithItsToken(t *testing.T) {
 				return WithToken(ctx, Token{Name: "phone", Role: read, Alive: alive})
 			},
 			"agent_ended": func(ctx, alive context.Context) context.Context {
-				return WithAgent(ctx, Agent{ThreadID: "own", Alive: alive})
+				return WithAgent(ctx, tokens.Agent{ThreadID: "own", Alive: alive})
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {

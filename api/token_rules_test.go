@@ -234,7 +234,7 @@ func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 	if refused := useToken(t, a, phone, "inbox/ack", ack); refused != nil {
 		t.Fatal(refused)
 	}
-	if refused := ask(t, a, Agent{ThreadID: "own"}, "inbox/ack", ack); refused != nil {
+	if refused := ask(t, a, tokens.Agent{ThreadID: "own"}, "inbox/ack", ack); refused != nil {
 		t.Fatal(refused)
 	}
 	a.Call(context.Background(), "inbox/ack", jsontext.Value(ack), Call{})

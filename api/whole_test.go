@@ -51,7 +51,7 @@ func TestWholeThreadIDsAreChecked(t *testing.T) {
 func TestWholeThreadsAreThoseOfTheToken(t *testing.T) {
 	a, _, _ := newFamily(t)
 	limited := Token{Name: "phone", Role: tokens.RoleRead, ThreadIDs: []string{"own"}}
-	agent := WithAgent(context.Background(), Agent{ThreadID: "own"})
+	agent := WithAgent(context.Background(), tokens.Agent{ThreadID: "own"})
 	for method, rest := range wholeMethods {
 		rest += `"content":"summary","whole_thread_ids":`
 		if refused := useToken(t, a, limited, method, rest+`["child","own"]}`); refused != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/admission"
-	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -24,7 +24,7 @@ const ownerToken = "0123456789-0123456789-0123456789-0123456789"
 // threads: boss ─ own ─ child, and stranger.
 type gated struct {
 	*rig
-	grants *grants.Grants
+	agents *tokens.AgentTokens
 	token  string // of the agent of own
 }
 
@@ -42,9 +42,9 @@ func newGated(t *testing.T, change ...func(*Config)) *gated {
 	}
 	g := &gated{
 		rig:    &rig{t: t, memory: m, engine: e, server: s, client: &http.Client{Transport: &http.Transport{}}},
-		grants: grants.New(func(context.Context) ([]byte, error) { return []byte("secret"), nil }),
+		agents: tokens.NewAgentTokens(func(context.Context) ([]byte, error) { return []byte("secret"), nil }),
 	}
-	policy := admission.Policy{Mode: admission.RequireToken, Kind: admission.LoopbackTCP, Tokens: g.grants.Admit}
+	policy := admission.Policy{Mode: admission.RequireToken, Kind: admission.LoopbackTCP, Tokens: g.admit}
 	if policy.Token, err = admission.ParseToken(ownerToken); err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +71,19 @@ func newGated(t *testing.T, change ...func(*Config)) *gated {
 	for id, parent := range map[string]string{"boss": "", "own": "boss", "child": "own", "stranger": ""} {
 		g.thread(id, parent)
 	}
-	if g.token, err = g.grants.Grant(context.Background(), api.Agent{ThreadID: "own"}); err != nil {
+	if g.token, err = g.agents.Grant(context.Background(), tokens.Agent{ThreadID: "own"}); err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// admit admits tokens of agents.
+func (g *gated) admit(ctx context.Context, text string) (_ context.Context, mine, ok bool) {
+	a, mine, ok := g.agents.Find(text)
+	if !ok {
+		return ctx, mine, false
+	}
+	return api.WithAgent(ctx, a), true, true
 }
 
 func (g *gated) thread(id, parent string) {
@@ -129,11 +138,11 @@ func TestTheToolsAreForTokensOfAgents(t *testing.T) {
 		c.Limits.MaxFrameBytes = 4096
 		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") })
 	})
-	ended, err := g.grants.Grant(context.Background(), api.Agent{ThreadID: "own"})
+	ended, err := g.agents.Grant(context.Background(), tokens.Agent{ThreadID: "own"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.grants.Revoke(ended)
+	g.agents.Revoke(ended)
 	for _, c := range []struct {
 		name, method, path, token, body string
 		status                          int
@@ -270,7 +279,7 @@ func TestStreamsEndWithTheTokenThatOpenedThem(t *testing.T) {
 	for _, st := range streams {
 		st.next()
 	}
-	g.grants.Revoke(g.token)
+	g.agents.Revoke(g.token)
 	for i, st := range streams {
 		select {
 		case <-st.done:

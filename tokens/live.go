@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Prefix begins the text of every token, so that a token that has ended is recognised and
-// refused instead of ignored.
+// Prefix begins the text of every named and console token, so that one that has ended is
+// recognised and refused instead of ignored.
 const Prefix = "holon_token_"
 
 // Find returns the live token that has this text, and a context that ends when the

@@ -26,8 +26,8 @@ const (
 	MaxLife = 10 * 365 * 24 * time.Hour
 )
 
-// OwnerName is the name of the credential of the server's own user, and of the
-// server's own token. No named token has it.
+// OwnerName names the owner: the server's own user, and who has the server's own token. No
+// named token has it.
 const OwnerName = "owner"
 
 // State is what a token is now.

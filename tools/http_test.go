@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // waiting makes turn/await wait until its context ends or the test lets it go. sent
@@ -223,7 +224,7 @@ func TestACancelledCallOnStdioIsNotAnswered(t *testing.T) {
 	out, server := io.Pipe()
 	served, answers := make(chan error, 1), make(chan string, 10)
 	go func() {
-		served <- New(Config{Caller: f}).ServeStdio(api.WithAgent(context.Background(), api.Agent{ThreadID: "own"}), in, server)
+		served <- New(Config{Caller: f}).ServeStdio(api.WithAgent(context.Background(), tokens.Agent{ThreadID: "own"}), in, server)
 		server.Close()
 	}()
 	go func() {
@@ -359,7 +360,7 @@ func TestStdioNeedsAnAgent(t *testing.T) {
 	if err := New(Config{Caller: newFake(t)}).ServeStdio(context.Background(), strings.NewReader(""), io.Discard); err == nil {
 		t.Error("the tools are served without an agent")
 	}
-	ctx := api.WithAgent(context.Background(), api.Agent{ThreadID: "own"})
+	ctx := api.WithAgent(context.Background(), tokens.Agent{ThreadID: "own"})
 	if err := New(Config{Caller: newFake(t)}).ServeStdio(ctx, strings.NewReader(""), io.Discard); err != nil {
 		t.Errorf("the end of the input is %v", err)
 	}

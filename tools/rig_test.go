@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 func TestMain(m *testing.M) {
@@ -96,7 +97,7 @@ func serve(t *testing.T) *served {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		thread, _, _ := strings.Cut(token, "/")
-		s.tools.ServeHTTP(w, r.WithContext(api.WithAgent(r.Context(), api.Agent{ThreadID: thread})))
+		s.tools.ServeHTTP(w, r.WithContext(api.WithAgent(r.Context(), tokens.Agent{ThreadID: thread})))
 	}))
 	t.Cleanup(h.Close)
 	s.url = h.URL
@@ -132,7 +133,7 @@ func overStdio(t *testing.T, f *fake, o *mcp.ClientOptions) *mcp.ClientSession {
 	s := New(Config{Caller: f, Version: "test", Progress: time.Millisecond})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.ServeStdio(api.WithAgent(context.Background(), api.Agent{ThreadID: "own"}), far, far)
+		ended <- s.ServeStdio(api.WithAgent(context.Background(), tokens.Agent{ThreadID: "own"}), far, far)
 		_ = far.Close()
 	}()
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, o).Connect(context.Background(), &mcp.IOTransport{Reader: near, Writer: near}, nil)

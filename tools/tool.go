@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // tool is what an agent is told of a tool.
@@ -76,7 +77,7 @@ func (a answer) noted() json.RawMessage {
 // request is one call of a tool.
 type request struct {
 	server *Server
-	agent  api.Agent
+	agent  tokens.Agent
 	mcp    *mcp.CallToolRequest
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -232,7 +233,7 @@ func TestSayingWhatToDoNext(t *testing.T) {
 		s := New(Config{Caller: f})
 		var in workStartIn
 		in.Prompt = "x"
-		r := &request{server: s, agent: api.Agent{ThreadID: "own"}, mcp: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}
+		r := &request{server: s, agent: tokens.Agent{ThreadID: "own"}, mcp: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}
 		ctx := api.WithAgent(context.Background(), r.agent)
 		var a answer
 		var refused *api.Error
@@ -358,7 +359,7 @@ func TestKeysOfATokenOfOneAttempt(t *testing.T) {
 	f := newFake(t)
 	s := New(Config{Caller: f})
 	r := func(thread, turn string, attempt int) string {
-		agent := api.Agent{ThreadID: thread, TurnID: turn, Attempt: attempt}
+		agent := tokens.Agent{ThreadID: thread, TurnID: turn, Attempt: attempt}
 		key, refused := (&request{s, agent, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}).key(api.WithAgent(context.Background(), agent), "k", false)
 		if refused != nil {
 			t.Fatal(refused)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/profiles"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // Where a token may come from, in the order in which they are looked at; the last is
@@ -130,7 +130,7 @@ func (g *globals) tokenOfEnvironment() string {
 	switch {
 	case g.url == "":
 		return token
-	case url == "" && strings.HasPrefix(token, grants.Prefix):
+	case url == "" && strings.HasPrefix(token, tokens.AgentPrefix):
 		return ""
 	case url != "" && !client.SameURL(url, g.url):
 		return ""

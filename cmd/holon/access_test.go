@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // dataOf is a data directory with a token, whose server is at some URLs.
@@ -34,7 +34,7 @@ func dataOf(t *testing.T, token string, urls ...string) string {
 }
 
 func TestTheTokenComesFromTheFirstPlaceThatHasOne(t *testing.T) {
-	const ofFile, ofVariable, ofProfile, ofData, ofAgent = "of-the-file-0123456789", "of-the-variable-0123456789", "of-the-profile-0123456789", "of-the-data-0123456789", grants.Prefix + "0123456789"
+	const ofFile, ofVariable, ofProfile, ofData, ofAgent = "of-the-file-0123456789", "of-the-variable-0123456789", "of-the-profile-0123456789", "of-the-data-0123456789", tokens.AgentPrefix + "0123456789"
 	w := watchRequests(t, nil, anyAnswer)
 	url := w.URL
 	file := secretFile(t, ofFile+"\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -146,7 +146,7 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 	if endpoint, err := resolve(); err == nil {
 		g.url = endpoint.URL // a token of the environment may be for another server
 	}
-	if strings.HasPrefix(g.tokenOfEnvironment(), grants.Prefix) {
+	if strings.HasPrefix(g.tokenOfEnvironment(), tokens.AgentPrefix) {
 		return nil, &hintedError{errors.New("this is an agent of that server, which would end with it"), "Ask a person to stop the server."}
 	}
 	if c.client, err = g.connectTo(resolve); err != nil {

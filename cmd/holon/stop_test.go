@@ -15,8 +15,8 @@ import (
 	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -384,7 +384,7 @@ func TestStop(t *testing.T) {
 			}
 		},
 		"refuses an agent of the server": func(s stopBed) {
-			p := startProcess(s.t, []string{"HOLON_DATA=" + s.data, "HOLON_URL=" + s.url, "HOLON_TOKEN=" + grants.Prefix + "x"}, s.binary, "stop")
+			p := startProcess(s.t, []string{"HOLON_DATA=" + s.data, "HOLON_URL=" + s.url, "HOLON_TOKEN=" + tokens.AgentPrefix + "x"}, s.binary, "stop")
 			s.ends(p, exitFailed)
 			if !strings.Contains(p.output.String(), "this is an agent of that server") || s.state().State != "running" {
 				s.t.Errorf("it says %s", p.output.String())

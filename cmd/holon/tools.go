@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/tools"
 )
 
@@ -41,7 +42,7 @@ same tools at POST /mcp.`,
 			if who.Agent == nil {
 				return errors.New("this is not the token of an agent")
 			}
-			ctx := api.WithAgent(cmd.Context(), api.Agent{ThreadID: who.Agent.ThreadID, TurnID: who.Agent.TurnID, Attempt: who.Agent.Attempt})
+			ctx := api.WithAgent(cmd.Context(), tokens.Agent{ThreadID: who.Agent.ThreadID, TurnID: who.Agent.TurnID, Attempt: who.Agent.Attempt})
 			return tools.New(tools.Config{Caller: remote{c}, Version: version}).ServeStdio(ctx, g.in, g.out)
 		}),
 	}

@@ -19,16 +19,16 @@ func openTokens(ctx context.Context, store *sqlite.Store) (*tokens.Service, erro
 
 // admit is the Tokens of an admission policy: the tokens of agents, codes, and named and
 // console tokens.
-func (d *daemon) admit(ctx context.Context, credential string) (_ context.Context, mine, ok bool) {
-	if of, mine, ok := d.grants.Admit(ctx, credential); mine {
-		return of, mine, ok
+func (d *daemon) admit(ctx context.Context, text string) (_ context.Context, mine, ok bool) {
+	if a, mine, ok := d.agentTokens.Find(text); mine {
+		return api.WithAgent(ctx, a), true, ok
 	}
-	if c, mine, ok := d.tokens.FindCode(credential); mine {
+	if c, mine, ok := d.tokens.FindCode(text); mine {
 		return api.WithToken(ctx, api.Token{
 			Name: c.Name, Parent: c.Parent, Code: &c, Role: c.Role, ThreadIDs: c.ThreadIDs, ExpiresAt: c.ExpiresAt,
 		}), true, ok
 	}
-	t, alive, mine, ok := d.tokens.Find(credential)
+	t, alive, mine, ok := d.tokens.Find(text)
 	if !ok {
 		return ctx, mine, false
 	}

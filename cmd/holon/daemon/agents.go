@@ -23,7 +23,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -37,7 +37,7 @@ type agents struct {
 	kills  []func()
 }
 
-func newAgents(cfg *config.Config, version string, room *acp.Room, records *process.Records, tokens *grants.Grants, log *zap.Logger) (*agents, error) {
+func newAgents(cfg *config.Config, version string, room *acp.Room, records *process.Records, agentTokens *tokens.AgentTokens, log *zap.Logger) (*agents, error) {
 	a := &agents{acp: map[string]*acp.Agent{}}
 	if _, ok := cfg.Agents[config.KindEcho]; !ok {
 		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
@@ -48,7 +48,7 @@ func newAgents(cfg *config.Config, version string, room *acp.Room, records *proc
 		policy := policyOf(c.Retry)
 		var tools turns.Granter // nil = the agent gets none
 		if c.Tools {
-			tools = granter{tokens, a.address}
+			tools = granter{agentTokens, a.address}
 		}
 		switch c.Kind {
 		case config.KindEcho:

@@ -28,7 +28,6 @@ import (
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
@@ -107,13 +106,14 @@ type daemon struct {
 	wire       *rpc.Server
 	console    *console.Console // nil: none
 	metrics    http.Handler
-	token      admission.Token
-	grants     *grants.Grants  // tokens of agents
-	tokens     *tokens.Service // named ones
 	listeners  []*listener
 	pprof      *listener // nil: none
 	startedAt  time.Time
 	leftOut    []string // names of variables that are not passed on
+
+	token       admission.Token // the server's own
+	tokens      *tokens.Service // named and console tokens, codes
+	agentTokens *tokens.AgentTokens
 }
 
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), leftOut: leftOut, inboxes: newInboxMetrics()}
 	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
-	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
+	d.agentTokens = tokens.NewAgentTokens(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
 	}
@@ -170,7 +170,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	most := cmp.Or(d.cfg.MaxProcesses, acp.DefaultProcesses(d.Memory))
 	d.log.Info("processes of agents at once", zap.Int("max_processes", most), zap.Int64("memory_bytes", d.Memory))
-	if d.agents, err = newAgents(d.cfg, d.Version, acp.NewRoom(most), records, d.grants, d.log.Named("agents")); err != nil {
+	if d.agents, err = newAgents(d.cfg, d.Version, acp.NewRoom(most), records, d.agentTokens, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	d.turns = newTurnMetrics(d.agents.list)

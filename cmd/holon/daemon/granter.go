@@ -5,30 +5,29 @@ import (
 	"os"
 	"strings"
 
-	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/config"
-	"github.com/seed82539d15/holon/rpc/grants"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // granter gives agents access to this server. It implements turns.Granter.
 type granter struct {
-	grants  *grants.Grants
+	tokens  *tokens.AgentTokens
 	address func() string // "" before the server listens
 }
 
 // GrantProcess implements turns.Granter.
 func (g granter) GrantProcess(ctx context.Context, threadID string) (turns.Access, func(), error) {
-	return g.grant(ctx, api.Agent{ThreadID: threadID})
+	return g.grant(ctx, tokens.Agent{ThreadID: threadID})
 }
 
 // GrantAttempt implements turns.Granter.
 func (g granter) GrantAttempt(ctx context.Context, threadID, turnID string, attempt int) (turns.Access, func(), error) {
-	return g.grant(ctx, api.Agent{ThreadID: threadID, TurnID: turnID, Attempt: attempt})
+	return g.grant(ctx, tokens.Agent{ThreadID: threadID, TurnID: turnID, Attempt: attempt})
 }
 
-func (g granter) grant(ctx context.Context, a api.Agent) (turns.Access, func(), error) {
-	token, err := g.grants.Grant(ctx, a)
+func (g granter) grant(ctx context.Context, a tokens.Agent) (turns.Access, func(), error) {
+	token, err := g.tokens.Grant(ctx, a)
 	if err != nil {
 		return turns.Access{}, nil, err
 	}
@@ -36,7 +35,7 @@ func (g granter) grant(ctx context.Context, a api.Agent) (turns.Access, func(), 
 	if strings.HasPrefix(out.URL, "http") { // not a unix socket
 		out.MCPURL = strings.TrimSuffix(out.URL, "/") + "/mcp"
 	}
-	return out, func() { g.grants.Revoke(token) }, nil
+	return out, func() { g.tokens.Revoke(token) }, nil
 }
 
 // Command implements turns.Granter.

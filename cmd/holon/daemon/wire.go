@@ -34,7 +34,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store},
 			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.View(), Scanned: d.deliveries.service.Scanned}),
 			Tokens:     d.tokens,
-			BindAccess: d.grants.Bind,
+			BindAccess: d.agentTokens.Bind,
 			Directory:  d.engine.Directory,
 			Memory:     d.agents.memory,
 			Deliveries: d.deliveries.service, Worktrees: d.worktrees, Logs: d.logs, Log: d.log.Named("rpc"),
