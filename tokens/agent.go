@@ -65,8 +65,8 @@ func NewAgentTokens(secret func(context.Context) ([]byte, error)) *AgentTokens {
 // process, and every call returns another one. Alive of a is not looked at. The
 // caller must Revoke it when the process or the attempt has ended. The error is
 // ErrTooManyAgentTokens or that of reading the secret.
-func (g *AgentTokens) Grant(ctx context.Context, a Agent) (token string, err error) {
-	key, err := g.signingKey(ctx)
+func (l *AgentTokens) Grant(ctx context.Context, a Agent) (token string, err error) {
+	key, err := l.signingKey(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -82,89 +82,89 @@ func (g *AgentTokens) Grant(ctx context.Context, a Agent) (token string, err err
 	}
 	token = AgentPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	hash := sha256.Sum256([]byte(token))
-	if g.live[hash] != nil {
+	if l.live[hash] != nil {
 		return token, nil
 	}
-	if len(g.live) >= MaxAgentTokens {
+	if len(l.live) >= MaxAgentTokens {
 		return "", ErrTooManyAgentTokens
 	}
 	alive, end := context.WithCancel(context.Background())
 	a.Alive = alive
-	g.live[hash] = &agentToken{agent: a, end: end}
+	l.live[hash] = &agentToken{agent: a, end: end}
 	return token, nil
 }
 
 // signingKey is a key for these tokens alone, made of the log's secret.
-func (g *AgentTokens) signingKey(ctx context.Context) ([]byte, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.key == nil {
-		secret, err := g.secret(ctx)
+func (l *AgentTokens) signingKey(ctx context.Context) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.key == nil {
+		secret, err := l.secret(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("read what tokens of agents are made with: %w", err)
 		}
 		mac := hmac.New(sha256.New, secret)
 		_, _ = mac.Write([]byte("holon: tokens of agents, 1"))
-		g.key = mac.Sum(nil)
+		l.key = mac.Sum(nil)
 	}
-	return g.key, nil
+	return l.key, nil
 }
 
 // Revoke ends a token: its requests are refused from now on, and its streams and
 // waiting requests end. A token that is not live is ignored.
-func (g *AgentTokens) Revoke(token string) {
+func (l *AgentTokens) Revoke(token string) {
 	hash := sha256.Sum256([]byte(token))
-	g.mu.Lock()
-	gr := g.live[hash]
-	delete(g.live, hash)
-	g.mu.Unlock()
-	if gr == nil {
+	l.mu.Lock()
+	t := l.live[hash]
+	delete(l.live, hash)
+	l.mu.Unlock()
+	if t == nil {
 		return
 	}
-	if gr.unbind != nil {
-		gr.unbind()
+	if t.unbind != nil {
+		t.unbind()
 	}
-	gr.end()
+	t.end()
 }
 
 // Bind revokes a token when alive ends, at the latest: a worker whose own token is
 // revoked must not go on with the one that it was given. A token that is not live is
 // ignored.
-func (g *AgentTokens) Bind(token string, alive context.Context) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	gr := g.live[sha256.Sum256([]byte(token))]
-	if gr == nil {
+func (l *AgentTokens) Bind(token string, alive context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.live[sha256.Sum256([]byte(token))]
+	if t == nil {
 		return
 	}
-	if gr.unbind != nil {
-		gr.unbind()
+	if t.unbind != nil {
+		t.unbind()
 	}
-	gr.unbind = context.AfterFunc(alive, func() { g.Revoke(token) })
+	t.unbind = context.AfterFunc(alive, func() { l.Revoke(token) })
 }
 
 // Len is how many tokens are live.
-func (g *AgentTokens) Len() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.live)
+func (l *AgentTokens) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.live)
 }
 
 // Find returns the agent whose live token has this text. mine says that the text looks like
 // the token of an agent; ok, that it is live. It neither keeps nor logs the text.
-func (g *AgentTokens) Find(text string) (a Agent, mine, ok bool) {
+func (l *AgentTokens) Find(text string) (a Agent, mine, ok bool) {
 	if !strings.Contains(text, AgentPrefix) {
 		return a, false, false
 	}
 	hash := sha256.Sum256([]byte(text))
-	g.mu.Lock()
-	gr := g.live[hash]
-	g.mu.Unlock()
-	if gr == nil {
+	l.mu.Lock()
+	t := l.live[hash]
+	l.mu.Unlock()
+	if t == nil {
 		return a, true, false
 	}
-	return gr.agent, true, true
+	return t.agent, true, true
 }

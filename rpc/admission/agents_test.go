@@ -11,11 +11,11 @@ import (
 type agentOfRequest struct{}
 
 // liveAgent knows one live token, agent-live.
-func liveAgent(ctx context.Context, credential string) (_ context.Context, mine, ok bool) {
-	if !strings.Contains(credential, "agent-") {
+func liveAgent(ctx context.Context, text string) (_ context.Context, mine, ok bool) {
+	if !strings.Contains(text, "agent-") {
 		return ctx, false, false
 	}
-	if credential != "agent-live" {
+	if text != "agent-live" {
 		return ctx, true, false
 	}
 	return context.WithValue(ctx, agentOfRequest{}, "live"), true, true

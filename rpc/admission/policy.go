@@ -58,12 +58,12 @@ type Policy struct {
 	// Token is what RequireToken and Auto demand. Check does not look at it, so
 	// that a bad command line is refused before the token file is made.
 	Token Token
-	// Tokens looks up a credential other than the server's own token: that of an agent, a
-	// named or console token, or a code. mine says that it looks like one, ok that it is
+	// Tokens looks up a token other than the server's own: that of an agent, a named or
+	// console token, or a code. mine says that the text looks like one, ok that it is
 	// valid: the request then gets the returned context. It is called in every mode, None
 	// too, because such a token always narrows; an invalid one is refused, never ignored.
-	// It must not keep or log the credential. nil: there are no such tokens.
-	Tokens func(ctx context.Context, credential string) (_ context.Context, mine, ok bool) `json:"-"`
+	// It must not keep or log the text. nil: there are no such tokens.
+	Tokens func(ctx context.Context, text string) (_ context.Context, mine, ok bool) `json:"-"`
 	// AllowOrigins are further origins of web pages that may send requests:
 	// scheme://host[:port]. Empty: only the server's own origin.
 	AllowOrigins []string

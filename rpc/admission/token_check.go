@@ -6,7 +6,7 @@ import (
 )
 
 // authorize checks the requester. It returns the refusal, or the request; the request has
-// the context of its token if that is not the server's own. A credential is checked even
+// the context of its token if that is not the server's own. A token is checked even
 // where none is needed, so that a client with a stale token or the token of another server
 // gets the error at once. --auth none does not check the server's own token.
 func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
@@ -43,14 +43,14 @@ func (g *Gate) checkOther(r *http.Request, values []string) (of *http.Request, m
 		if g.checkToken([]string{v}) == nil && len(values) == 1 {
 			return r, false, nil // the server's own token may look like anything
 		}
-		credential := v
+		text := v
 		if scheme, rest, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
-			credential = strings.Trim(rest, " ")
+			text = strings.Trim(rest, " ")
 		}
-		ctx, looks, ok := g.tokens(r.Context(), credential)
+		ctx, looks, ok := g.tokens(r.Context(), text)
 		switch {
 		case !looks:
-		case ok && len(values) == 1 && credential != v:
+		case ok && len(values) == 1 && text != v:
 			return r.WithContext(ctx), true, nil
 		default:
 			return r, true, unauthorized(ReasonTokenWrong, "the token in the Authorization header is not valid, or not valid any more")
@@ -61,8 +61,8 @@ func (g *Gate) checkOther(r *http.Request, values []string) (of *http.Request, m
 
 func (g *Gate) checkToken(values []string) *Refusal {
 	if len(values) == 1 {
-		scheme, credential, _ := strings.Cut(values[0], " ")
-		if strings.EqualFold(scheme, "Bearer") && g.token.Matches(strings.Trim(credential, " ")) {
+		scheme, text, _ := strings.Cut(values[0], " ")
+		if strings.EqualFold(scheme, "Bearer") && g.token.Matches(strings.Trim(text, " ")) {
 			return nil
 		}
 	}
