@@ -6,7 +6,8 @@
 // A handler holds no JSON. The registry decodes params strictly, checks
 // required members, maps errors and encodes results, for all methods. Handlers
 // decide nothing about threads, turns and items; they call the Engine or the
-// Reader.
+// Reader. Before a handler runs, the agent rules of its method (agent_rules.go) and the rules
+// for its role and threads (token_rules.go) say whether the requester may call it.
 //
 // docs/protocol.md, docs/openrpc.json and the TypeScript types are made from
 // the tables of this package.

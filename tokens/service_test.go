@@ -81,7 +81,7 @@ func TestATokenIsLiveUntilItIsRevoked(t *testing.T) {
 		}
 	}
 	if _, _, mine, _ := s.Find("something else"); mine {
-		t.Error("another credential is taken for a token")
+		t.Error("another text is taken for a token")
 	}
 
 	r, err := s.Revoke(context.Background(), tokens.Revoke{Name: "phone"})
