@@ -45,6 +45,23 @@ func TestValuesPassThroughTheClientsTypesUnchanged(t *testing.T) {
 	}
 }
 
+// AnyEvent and AnyContent have the members of all of them.
+func TestEveryEventAndContentIsReadByOneType(t *testing.T) {
+	for name, pair := range wirePairs(t) {
+		switch {
+		case strings.HasPrefix(name, "notification "):
+			pair.client = reflect.TypeFor[wire.AnyEvent]()
+		case strings.HasSuffix(name, "Content"):
+			pair.client = reflect.TypeFor[wire.AnyContent]()
+		default:
+			continue
+		}
+		if err := pair.roundTrip(full); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The comparison sees each way in which a type of the client can differ.
 func TestDifferencesOfTheClientsTypesAreSeen(t *testing.T) {
 	type inner struct {
