@@ -87,12 +87,12 @@ lint:
 	$(GO) tool staticcheck ./...
 
 .PHONY: generate
-generate: ## Write docs/protocol.md, docs/openrpc.json and clients/js/types.d.ts anew
+generate: ## Write docs/protocol.md, docs/openrpc.json, clients/js/types.d.ts and rpc/client/wire anew
 	$(GO) generate ./...
 
 .PHONY: generated
 generated: generate
-	@git diff --exit-code -- docs/protocol.md docs/openrpc.json clients/js/types.d.ts || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
+	@git diff --exit-code -- docs/protocol.md docs/openrpc.json clients/js/types.d.ts rpc/client/wire api/wire_types_test.go || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
 
 .PHONY: conformance
 conformance: build ## Run the conformance suite against a server of this build

@@ -56,6 +56,8 @@ var mayImport = map[string][]string{
 	"cmd":           nil,                      // everything
 	"faults":        nil,                      // tests only
 	"docs":          {"rpc/client", "notify"}, // examples: whoever copies them has the client and its fold at most
+
+	"rpc/client/wire": {}, // so that who imports the types links nothing of the server
 }
 
 // testsOnly is the folder of agents and suites for tests: what is in it is

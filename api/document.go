@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -11,14 +12,15 @@ import (
 )
 
 // The OpenRPC document (https://spec.open-rpc.org). Members that begin with x-
-// are extensions: the params as one schema, the notifications and the table of
-// errors.
+// are extensions: the params as one schema, the notifications, and the table of
+// errors with the schema of their data.
 type openRPC struct {
 	OpenRPC       string             `json:"openrpc"`
 	Info          openInfo           `json:"info"`
 	Methods       []openMethod       `json:"methods"`
 	Notifications []openNotification `json:"x-notifications"`
 	Errors        []KindInfo         `json:"x-errors"`
+	ErrorData     *jsonschema.Schema `json:"x-error-data"`
 }
 
 type openInfo struct {
@@ -87,11 +89,15 @@ var discovered struct {
 
 // describeAll makes the document from the tables.
 func describeAll() (*openRPC, error) {
+	errorData, err := resultSchema(reflect.TypeFor[ErrorData]())
+	if err != nil {
+		return nil, err
+	}
 	d := &openRPC{
 		OpenRPC: "1.3.2",
 		Info: openInfo{"Holon", ProtocolVersion,
 			"A durable control plane for agents: JSON-RPC 2.0 over HTTP, NDJSON streams, server-sent events, unix sockets and stdio. docs/protocol.md has the rules."},
-		Errors: Kinds,
+		Errors: Kinds, ErrorData: errorData,
 	}
 	for _, m := range (&Handlers{}).methods() {
 		params, err := paramsSchema(m.Params)

@@ -45,8 +45,12 @@ func Notifications() (list []Notification) {
 // of all events.
 func (n *Notification) schema() (*jsonschema.Schema, error) {
 	s, err := resultSchema(n.Body)
-	if err != nil || !n.InLog() {
-		return s, err
+	if err != nil {
+		return nil, err
+	}
+	delete(s.Extra, typeName) // the type of the body alone
+	if !n.InLog() {
+		return s, nil
 	}
 	h, err := resultSchema(reflect.TypeFor[notify.Header]())
 	if err != nil {

@@ -31,7 +31,7 @@ func openEnum[T ~string](values ...T) *jsonschema.Schema {
 	for i, v := range values {
 		known[i] = string(v)
 	}
-	return &jsonschema.Schema{Type: "string", Extra: map[string]any{knownValues: known}}
+	return &jsonschema.Schema{Type: "string", Extra: map[string]any{knownValues: known, typeName: typeNameOf(reflect.TypeFor[T]())}}
 }
 
 // typeSchemas are the schemas of types that cannot be inferred from Go.
@@ -99,6 +99,7 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", t, err)
 	}
+	describeTypes(s, t)
 	return s, nil
 }
 

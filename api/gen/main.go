@@ -1,5 +1,6 @@
 // Command gen writes what is made from the tables of package api: docs/protocol.md,
-// docs/openrpc.json and the types of the JavaScript client. Run it by go generate ./api.
+// docs/openrpc.json, the types of the JavaScript client, and those of the Go client. Run it
+// by go generate ./api.
 package main
 
 import (
@@ -17,6 +18,9 @@ func main() {
 	if err == nil {
 		err = writeTypes(filepath.Join("..", "clients", "js", "types.d.ts"))
 	}
+	if err == nil {
+		err = writeWire(filepath.Join("..", "rpc", "client", "wire"))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
@@ -30,6 +34,23 @@ func writeTypes(path string) error {
 	}
 	if err := os.WriteFile(path, []byte(types), 0o644); err != nil {
 		return fmt.Errorf("write the types: %w", err)
+	}
+	return nil
+}
+
+func writeWire(folder string) error {
+	files, err := wireFiles()
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if name == wireTable {
+			path = name
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return fmt.Errorf("write the types of the Go client: %w", err)
+		}
 	}
 	return nil
 }

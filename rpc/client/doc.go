@@ -7,7 +7,8 @@
 // (Client.Subscribe). A Subscription resumes by itself. It keeps the cursor of
 // the last event it delivered, and reconnects with backoff when the connection
 // breaks or falls silent. It drops events that it has already delivered, so its
-// handler sees every event once and in order.
+// handler sees every event once and in order. Package wire has the types of
+// params, results and events.
 //
 // Work may be retried; then some of the delivered events are superseded
 // (docs/rewind.md). Subscription.Follow folds the events into a fold.View and

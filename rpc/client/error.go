@@ -12,18 +12,20 @@ import (
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/seed82539d15/holon/rpc/client/wire"
 )
 
-// Kinds of error that the client itself acts on. The list of all kinds is in
-// docs/protocol.md; a server may send others, which pass through as they are.
+// Kinds of error that the client itself acts on. Package wire has them all; a server may
+// send others, which pass through as they are.
 const (
-	KindCursorExpired = "cursor_expired"
-	KindCursorAhead   = "cursor_ahead"
-	KindLogChanged    = "log_changed"
-	KindUnavailable   = "unavailable"
-	KindOverloaded    = "overloaded"
-	KindUnauthorized  = "unauthorized"
-	KindForbidden     = "forbidden"
+	KindCursorExpired = wire.ErrorKindCursorExpired
+	KindCursorAhead   = wire.ErrorKindCursorAhead
+	KindLogChanged    = wire.ErrorKindLogChanged
+	KindUnavailable   = wire.ErrorKindUnavailable
+	KindOverloaded    = wire.ErrorKindOverloaded
+	KindUnauthorized  = wire.ErrorKindUnauthorized
+	KindForbidden     = wire.ErrorKindForbidden
 )
 
 // Error is a server's answer instead of a result. Switch on Kind: Message is
@@ -75,8 +77,8 @@ func IsKind(err error, kind string) bool {
 // older.
 func IsUnknown(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Kind == "method_not_found" ||
-		e.Kind == "invalid_params" && e.Reason == "unknown_field" && !strings.ContainsAny(e.Field, ".["))
+	return errors.As(err, &e) && (e.Kind == wire.ErrorKindMethodNotFound ||
+		e.Kind == wire.ErrorKindInvalidParams && e.Reason == "unknown_field" && !strings.ContainsAny(e.Field, ".["))
 }
 
 // SchemeError says that the server at URL speaks http where URL says https, or the
@@ -165,23 +167,21 @@ type errorBody struct {
 // but not read: a foreign server may put anything there.
 func (b *errorBody) typed(status int) *Error {
 	e := &Error{Code: b.Code, Message: b.Message, Data: b.Data, HTTPStatus: status}
-	var data struct {
-		Kind         string `json:"kind"`
-		Retryable    bool   `json:"retryable"`
-		Field        string `json:"field"`
-		Reason       string `json:"reason"`
-		Role         string `json:"role"`
-		RetryAfterMS int64  `json:"retry_after_ms"`
-		FirstSeq     int64  `json:"first_seq"`
-		LatestSeq    int64  `json:"latest_seq"`
-		LogID        string `json:"log_id"`
-	}
+	var data wire.ErrorData
 	if len(b.Data) > 0 && json.Unmarshal(b.Data, &data) == nil {
 		e.Kind, e.Retryable, e.Field, e.Reason, e.Role = data.Kind, data.Retryable, data.Field, data.Reason, data.Role
-		e.RetryAfter = time.Duration(data.RetryAfterMS) * time.Millisecond
-		e.FirstSeq, e.LatestSeq, e.LogID = data.FirstSeq, data.LatestSeq, data.LogID
+		e.RetryAfter = time.Duration(data.RetryAfterMs) * time.Millisecond
+		e.FirstSeq, e.LatestSeq, e.LogID = orZero(data.FirstSeq), orZero(data.LatestSeq), data.LogID
 	}
 	return e
+}
+
+// orZero is the number that a member has, 0 if it is absent.
+func orZero(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // ErrorOf reads the error member of a response, for callers with their own JSON-RPC.
@@ -220,7 +220,7 @@ func statusError(status int, body []byte) *Error {
 	case http.StatusUnauthorized:
 		e.Kind = KindUnauthorized
 	case http.StatusForbidden:
-		e.Kind = "forbidden"
+		e.Kind = KindForbidden
 	case http.StatusServiceUnavailable:
 		e.Kind = KindUnavailable
 	default:

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/rpc/client/wire"
 )
 
 // steadyAfter is how long a connection must last before its loss counts as a new one, with
@@ -239,21 +241,6 @@ func (s *Subscription) query() url.Values {
 	return query
 }
 
-// controlParams are what the stream/* notifications carry.
-type controlParams struct {
-	LogID            string  `json:"log_id"`
-	AfterSeq         int64   `json:"after_seq"`
-	FirstSeq         int64   `json:"first_seq"`
-	LatestSeq        int64   `json:"latest_seq"`
-	AsOfSeq          int64   `json:"as_of_seq"`
-	HeartbeatSeconds float64 `json:"heartbeat_seconds"`
-	Seq              int64   `json:"seq"`
-	Code             string  `json:"code"`
-	Reason           string  `json:"reason"`
-	Reconnect        bool    `json:"reconnect"`
-	RetryAfterMS     int64   `json:"retry_after_ms"`
-}
-
 // take reads one line: it acts on the stream's own notifications and delivers
 // events.
 func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) error) error {
@@ -262,8 +249,8 @@ func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) erro
 		return fmt.Errorf("the server sent a line that is not JSON-RPC: %w", err)
 	}
 	switch m.Method {
-	case "stream/opened", "stream/heartbeat", "stream/closing":
-		var params controlParams
+	case wire.EventStreamOpened, wire.EventStreamHeartbeat, wire.EventStreamClosing:
+		var params wire.AnyEvent
 		if err := jsonv2.Unmarshal(m.Params, &params, lenient); err != nil {
 			return fmt.Errorf("read %s: %w", m.Method, err)
 		}
@@ -279,9 +266,9 @@ func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) erro
 }
 
 // control acts on one of the stream's own notifications.
-func (s *Subscription) control(method string, params controlParams, stream *Stream) error {
+func (s *Subscription) control(method string, params wire.AnyEvent, stream *Stream) error {
 	switch method {
-	case "stream/opened":
+	case wire.EventStreamOpened:
 		stream.ExpectHeartbeats(params.HeartbeatSeconds)
 		if !s.known {
 			s.advance(params.AfterSeq)
@@ -289,7 +276,7 @@ func (s *Subscription) control(method string, params controlParams, stream *Stre
 		s.mu.Lock()
 		s.logID = params.LogID
 		s.mu.Unlock()
-		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, AsOfSeq: params.AsOfSeq, LogID: params.LogID}
+		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, AsOfSeq: orZero(params.AsOfSeq), LogID: params.LogID}
 		if s.opened {
 			state.Kind, state.Attempt = Resumed, s.attempt
 		}
@@ -300,7 +287,7 @@ func (s *Subscription) control(method string, params controlParams, stream *Stre
 		}
 		s.opened, s.open = true, true
 		s.tell(state)
-	case "stream/heartbeat":
+	case wire.EventStreamHeartbeat:
 		// Without a filter every event comes, so a heartbeat ahead of the
 		// cursor means that one is missing.
 		if s.unfiltered() && s.known && params.Seq > s.cursor {
@@ -308,12 +295,12 @@ func (s *Subscription) control(method string, params controlParams, stream *Stre
 		}
 		s.attempt = 0
 		s.advance(params.Seq)
-	case "stream/closing":
+	case wire.EventStreamClosing:
 		if !s.unfiltered() {
 			s.advance(params.Seq)
 		}
 		return &ClosedError{Code: params.Code, Reason: params.Reason, Reconnect: params.Reconnect,
-			RetryAfter: time.Duration(params.RetryAfterMS) * time.Millisecond}
+			RetryAfter: time.Duration(params.RetryAfterMs) * time.Millisecond}
 	}
 	return nil
 }
