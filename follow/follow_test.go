@@ -336,7 +336,7 @@ func TestNothingIsWrittenForUnwantedEvents(t *testing.T) {
 func TestRemovedFollowerIsForgotten(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		var s seen
-		add := func() *Lane { return w.add(Follower{Name: "x", Interest: everything, Handle: s.handle}) }
+		add := func() *Progress { return w.add(Follower{Name: "x", Interest: everything, Handle: s.handle}) }
 		l := add()
 		w.run()
 		w.thread("a", 0)

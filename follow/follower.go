@@ -18,7 +18,7 @@ type Follower struct {
 	// FromFirst makes a follower that has no position yet begin with the oldest
 	// event that is kept. Otherwise it begins after the newest.
 	FromFirst bool
-	Held      bool // it begins as after Lane.Hold
+	Held      bool // it begins as after Progress.Hold
 	// Handle handles a batch: it does the work itself, or returns tasks for
 	// owners of other things. After an error, also of a task, the same events
 	// are delivered again after a pause. A panic ends the follower: it keeps its
@@ -31,13 +31,13 @@ type Follower struct {
 // Interest is which events a follower wants. The zero value wants none.
 type Interest struct {
 	All     bool     // events of all threads and of none
-	Threads []string // without All: events of these; Lane.Watch and Unwatch change them
+	Threads []string // without All: events of these; Progress.Watch and Unwatch change them
 	// Methods are names or kinds such as "item/*"; none means all. Markers
 	// (stream/rewind) pass any choice of methods, as in streams: they say which
 	// events that the follower has seen are superseded.
 	Methods []string
 	// MarkersLater says that, with Methods, no marker is wanted before
-	// Lane.WantMarkers: the follower has done nothing yet that one could supersede.
+	// Progress.WantMarkers: the follower has done nothing yet that one could supersede.
 	// Some may come all the same.
 	MarkersLater bool
 	// Collapse leaves out turn/late and what is superseded when it is read.

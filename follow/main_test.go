@@ -204,7 +204,7 @@ func (w *world) close() {
 	}
 }
 
-func (w *world) add(f Follower) *Lane {
+func (w *world) add(f Follower) *Progress {
 	w.t.Helper()
 	l, err := w.d.Add(context.Background(), f)
 	if err != nil {

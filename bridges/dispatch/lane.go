@@ -33,7 +33,7 @@ type lane struct {
 	// one step after the other.
 	mu        sync.Mutex
 	sub       *bridges.Subscription // as committed; replaced, never changed
-	follower  *follow.Lane
+	follower  *follow.Progress
 	moved     int64               // the follower's position as this lane has committed it: see position
 	cursor    cursors.Cursor      // as committed
 	open      []*bridges.Delivery // not settled, by seq

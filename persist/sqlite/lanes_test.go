@@ -45,8 +45,8 @@ func pointReads(v *View) map[string]func(context.Context) error {
 	}
 }
 
-// held takes every connection of a lane until the test ends.
-func held(t *testing.T, l lane) {
+// held takes every connection of a pool until the test ends.
+func held(t *testing.T, l pool) {
 	t.Helper()
 	var wait sync.WaitGroup
 	end := make(chan struct{})
@@ -59,7 +59,7 @@ func held(t *testing.T, l lane) {
 		select {
 		case <-taken:
 		case <-time.After(20 * time.Second):
-			t.Fatal("another lane has taken the connections")
+			t.Fatal("another pool has taken the connections")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestNobodyWaitsForConnectionsOfSlowerReaders(t *testing.T) {
 	for name, read := range engineReads(s.view) {
 		passes(name+" beside clients", read)
 	}
-	// The lanes are really taken.
+	// The connections are really taken.
 	ctx, over := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer over()
 	if _, err := s.view.ListItems(ctx, items.Query{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -98,7 +98,7 @@ const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WH
 
 func TestQueryEndsWithItsContext(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
-	for _, l := range []lane{s.view.engine, s.view.points, s.view.scans} {
+	for _, l := range []pool{s.view.engine, s.view.points, s.view.scans} {
 		for range cap(l) { // each of the connections can be used again
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			ended := make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 // ranges and rows since they were last asked.
 func prepared(t testing.TB, s *Store) (sql []string, indexes []*ledger.Index) {
 	t.Helper()
-	for _, l := range s.view.lanes() {
+	for _, l := range s.view.pools() {
 		var list []*conn
 		for range cap(l) {
 			list = append(list, <-l)

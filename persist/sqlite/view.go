@@ -31,7 +31,7 @@ type View struct {
 	*persist.Reads
 	dir, path string
 
-	engine, points, scans lane
+	engine, points, scans pool
 
 	copies *notify.Copies
 
@@ -42,7 +42,7 @@ type View struct {
 func newView(dir string, now func() time.Time) *View {
 	s := &View{
 		dir: dir, path: filepath.Join(dir, FileName),
-		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
+		engine: make(pool, engineConns), points: make(pool, pointConns), scans: make(pool, scanConns),
 	}
 	s.copies = notify.NewCopies(copyBytes, s.event)
 	s.Reads, s.head = persist.NewReads(s, now), s.storedHead
@@ -87,7 +87,7 @@ func checkVersion(c *conn) error {
 }
 
 func (s *View) dial() error {
-	for _, l := range s.lanes() {
+	for _, l := range s.pools() {
 		for range cap(l) {
 			c, err := dial(s.path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_txlock": {"deferred"}})
 			if err != nil {
@@ -106,7 +106,7 @@ func (s *View) Dir() string { return s.dir }
 // is fine.
 func (s *View) Close() error {
 	var errs []error
-	for _, l := range s.lanes() {
+	for _, l := range s.pools() {
 		for len(l) > 0 {
 			errs = append(errs, (<-l).close())
 		}
@@ -123,19 +123,19 @@ func (s *View) Read(ctx context.Context, f func(ledger.Reader) error) error {
 func (s *View) read(ctx context.Context, f func(*conn) error) error { return s.scans.read(ctx, f) }
 
 // Snapshot implements persist.Snapshots.
-func (s *View) Snapshot(ctx context.Context, l persist.Lane, f func(persist.Snapshot) error) error {
-	return s.lanes()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
+func (s *View) Snapshot(ctx context.Context, l persist.ReadClass, f func(persist.Snapshot) error) error {
+	return s.pools()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
 
-// lanes are in the order of persist.Lane.
-func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
+// pools returns the connections in the order of persist.ReadClass.
+func (s *View) pools() []pool { return []pool{s.engine, s.points, s.scans} }
 
-// lane is a set of reading connections: those in the channel are idle.
-type lane chan *conn
+// pool is a set of reading connections: those in the channel are idle.
+type pool chan *conn
 
 // read calls f with a connection in one transaction, which is one snapshot. Its
 // queries end with ctx's error when ctx ends.
-func (l lane) read(ctx context.Context, f func(*conn) error) error {
+func (l pool) read(ctx context.Context, f func(*conn) error) error {
 	return l.query(ctx, func(c *conn) (err error) {
 		if _, err := c.exec("BEGIN"); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (l lane) read(ctx context.Context, f func(*conn) error) error {
 }
 
 // query is read without a transaction: for one query, which is a snapshot by itself.
-func (l lane) query(ctx context.Context, f func(*conn) error) error {
+func (l pool) query(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
 	case c = <-l:

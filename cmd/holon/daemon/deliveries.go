@@ -75,9 +75,9 @@ func (d *daemon) openDeliveries(ctx context.Context, followers *follow.Dispatche
 	if err != nil {
 		return err
 	}
-	read := func(lane persist.Lane) func(context.Context, func(ledger.Reader) error) error {
+	read := func(class persist.ReadClass) func(context.Context, func(ledger.Reader) error) error {
 		return func(ctx context.Context, f func(ledger.Reader) error) error {
-			return d.store.View().Snapshot(ctx, lane, func(s persist.Snapshot) error { return f(s) })
+			return d.store.View().Snapshot(ctx, class, func(s persist.Snapshot) error { return f(s) })
 		}
 	}
 	d.deliveries.service, err = dispatch.Open(ctx, dispatch.Config{
