@@ -212,14 +212,14 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 }
 
 // make makes the attempt, and notes what it says of the target.
-func (a *attempt) make(ctx context.Context, s *Service, to *outlet) {
+func (a *attempt) make(ctx context.Context, s *Service, to *bridgeLoad) {
 	a.began = s.now()
 	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.delivery.BridgeID, a.out.Target}, a.out)
 	a.ended = s.now()
 	if a.cut = ctx.Err() != nil && s.sending.Err() == nil && a.result.Outcome != bridges.Delivered; a.cut {
 		a.result.Outcome, a.result.Unhealthy = bridges.Failed, false
 	}
-	s.places.set(to, func(o *outlet) {
+	s.places.set(to, func(o *bridgeLoad) {
 		switch {
 		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
 			o.unhealthy, o.waits = 0, 0

@@ -22,7 +22,7 @@ type lane struct {
 	s      *Service
 	id     string // of the subscription
 	bridge *bridge
-	out    *outlet // of the bridge
+	out    *bridgeLoad // of the bridge
 
 	requester ledger.Requester // has made the subscription
 

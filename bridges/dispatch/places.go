@@ -25,16 +25,16 @@ type places struct {
 
 	mu      sync.Mutex
 	used    int
-	failing int       // places used by bridges that fail
-	ring    []*outlet // bridges with lanes that wait, in their turn
-	probes  []*outlet // those among them that fail, which wait for one of their places
-	probe   bool      // it is the turn of probes
+	failing int           // places used by bridges that fail
+	ring    []*bridgeLoad // bridges with lanes that wait, in their turn
+	probes  []*bridgeLoad // those among them that fail, which wait for one of their places
+	probe   bool          // it is the turn of probes
 	stopped bool
 	work    sync.WaitGroup // lanes that have, or had, a place and have not left
 }
 
-// outlet is a bridge as places sees it. Its members are guarded by places.mu.
-type outlet struct {
+// bridgeLoad is what is known of a bridge for its share of the capacity. Its members are guarded by places.mu.
+type bridgeLoad struct {
 	sends     bool      // its state is active
 	heldUntil time.Time // the target has asked to wait
 	waits     int       // how often it has asked for that since something was delivered
@@ -119,15 +119,15 @@ func (p *places) open(l *lane) bool {
 }
 
 // sends reports whether anything is sent through a bridge now. p.mu is held.
-func (p *places) sends(o *outlet) bool {
+func (p *places) sends(o *bridgeLoad) bool {
 	return !p.stopped && o.sends && o.stuck < maxStuck && !p.now().Before(o.heldUntil)
 }
 
 // may reports whether a bridge that delivers may go on. p.mu is held.
-func (p *places) may(o *outlet) bool { return p.sends(o) && !o.fails() }
+func (p *places) may(o *bridgeLoad) bool { return p.sends(o) && !o.fails() }
 
 // stuckOf is how many Sends of a bridge do not return.
-func (p *places) stuckOf(o *outlet) int {
+func (p *places) stuckOf(o *bridgeLoad) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return o.stuck
@@ -137,7 +137,7 @@ func (p *places) stuckOf(o *outlet) int {
 func (p *places) left() { p.work.Done() }
 
 // set changes members of a bridge, and gives the places that this frees.
-func (p *places) set(o *outlet, change func(*outlet)) {
+func (p *places) set(o *bridgeLoad, change func(*bridgeLoad)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(o)
@@ -161,10 +161,10 @@ func (p *places) stop() {
 	p.work.Wait()
 }
 
-func (o *outlet) fails() bool { return o.unhealthy >= failingAfter }
+func (o *bridgeLoad) fails() bool { return o.unhealthy >= failingAfter }
 
 // free reports whether the bridge may use a further place. p.mu is held.
-func (p *places) free(o *outlet) bool {
+func (p *places) free(o *bridgeLoad) bool {
 	switch {
 	case !p.sends(o) || p.used >= maxPlaces:
 		return false
@@ -197,12 +197,12 @@ func (p *places) recovered(l *lane) bool {
 
 // enter puts the bridge in the ring, or among the probes, if it has lanes that wait.
 // p.mu is held.
-func (p *places) enter(o *outlet) {
+func (p *places) enter(o *bridgeLoad) {
 	switch {
 	case len(o.waiting) == 0:
 	case !o.fails():
 		if o.in == inProbes { // it works again
-			p.probes = slices.DeleteFunc(p.probes, func(x *outlet) bool { return x == o })
+			p.probes = slices.DeleteFunc(p.probes, func(x *bridgeLoad) bool { return x == o })
 			o.in = inNone
 		}
 		if o.in == inNone {
@@ -217,7 +217,7 @@ func (p *places) enter(o *outlet) {
 
 // next takes the bridge whose turn it is; nil = none. Bridges that work and those that
 // fail take turns. p.mu is held.
-func (p *places) next() (o *outlet) {
+func (p *places) next() (o *bridgeLoad) {
 	from := &p.ring
 	probes := len(p.probes) > 0 && p.failing < maxFailingPlaces
 	if probes && (p.probe || len(p.ring) == 0) {
@@ -263,7 +263,7 @@ func (p *places) give() {
 
 // wakeWhenReleased lets a bridge enter the ring again when the target's wait is over.
 // p.mu is held.
-func (p *places) wakeWhenReleased(o *outlet) {
+func (p *places) wakeWhenReleased(o *bridgeLoad) {
 	wait := o.heldUntil.Sub(p.now())
 	if wait <= 0 || !o.sends {
 		return
@@ -271,5 +271,5 @@ func (p *places) wakeWhenReleased(o *outlet) {
 	if o.timer != nil {
 		o.timer.Stop()
 	}
-	o.timer = time.AfterFunc(wait, func() { p.set(o, func(*outlet) {}) })
+	o.timer = time.AfterFunc(wait, func() { p.set(o, func(*bridgeLoad) {}) })
 }

@@ -33,7 +33,7 @@ func newHall() *hall {
 }
 
 // lanes makes n lanes of a bridge that want a place.
-func (h *hall) lanes(name string, o *outlet, n int) {
+func (h *hall) lanes(name string, o *bridgeLoad, n int) {
 	for i := range n {
 		l := &lane{out: o}
 		h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *hall) leave(name string) (next []string) {
 }
 
 // count is how many lanes of a bridge have a place.
-func (h *hall) count(o *outlet) (n int) {
+func (h *hall) count(o *bridgeLoad) (n int) {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,13 +83,13 @@ func wantCount(t *testing.T, what string, got, want int) {
 func TestPlacesOfBridges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		var outlets []*outlet
+		var loads []*bridgeLoad
 		for i := range 10 {
-			o := &outlet{sends: true}
-			outlets = append(outlets, o)
+			o := &bridgeLoad{sends: true}
+			loads = append(loads, o)
 			h.lanes(fmt.Sprint(i, "/"), o, 70)
 		}
-		for i, o := range outlets {
+		for i, o := range loads {
 			n := 8
 			if i > 7 { // 8 bridges have all 64
 				n = 0
@@ -104,7 +104,7 @@ func TestPlacesOfBridges(t *testing.T) {
 		}
 		want(t, "next", fmt.Sprint(got), "[8/0 9/0 0/8 8/1 9/1]")
 		// One that fails waits for two places at most.
-		h.lanes("bad", &outlet{sends: true, unhealthy: failingAfter}, 1)
+		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		want(t, "next", fmt.Sprint(append(h.leave("3/0"), h.leave("4/0")...)), "[0/9 bad0]")
 	})
 }
@@ -114,15 +114,15 @@ func TestPlacesOfBridges(t *testing.T) {
 func TestPlacesOfABridgeThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		bad := &outlet{sends: true}
+		bad := &bridgeLoad{sends: true}
 		h.lanes("bad", bad, 70)
 		wantCount(t, "before it fails", h.count(bad), 8)
 		for i := range 2 {
-			h.p.set(bad, func(o *outlet) { o.unhealthy++ })
+			h.p.set(bad, func(o *bridgeLoad) { o.unhealthy++ })
 			h.leave(fmt.Sprint("bad", i))
 			wantCount(t, fmt.Sprint("after failure ", i+1), h.count(bad), 8)
 		}
-		h.p.set(bad, func(o *outlet) { o.unhealthy++ })
+		h.p.set(bad, func(o *bridgeLoad) { o.unhealthy++ })
 		for i := 2; i < 9; i++ {
 			wantCount(t, fmt.Sprint("lanes that go on after ", i), len(h.leave(fmt.Sprint("bad", i))), 0)
 		}
@@ -130,9 +130,9 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 		want(t, "the probe", fmt.Sprint(h.leave("bad9")), "[bad10]")
 		wantCount(t, "while it fails", h.count(bad), 1)
 
-		var others []*outlet
+		var others []*bridgeLoad
 		for i := range 20 {
-			o := &outlet{sends: true, unhealthy: failingAfter}
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
 			others = append(others, o)
 			h.lanes(fmt.Sprint("other", i, "/"), o, 3)
 		}
@@ -142,12 +142,12 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 			all += h.count(o)
 		}
 		wantCount(t, "places of all that fail", all, 8)
-		well := &outlet{sends: true}
+		well := &bridgeLoad{sends: true}
 		h.lanes("well", well, 70)
 		wantCount(t, "of a bridge that works", h.count(well), 8)
 
 		h.leave("bad10")
-		h.p.set(bad, func(o *outlet) { o.unhealthy = 0 })
+		h.p.set(bad, func(o *bridgeLoad) { o.unhealthy = 0 })
 		wantCount(t, "after a success", h.count(bad), 8)
 		// Those that fail take turns, however many lanes each of them has.
 		for turn := range 3 {
@@ -166,10 +166,10 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 func TestPlacesOfABridgeThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		o := &outlet{heldUntil: time.Now().Add(time.Hour)}
+		o := &bridgeLoad{heldUntil: time.Now().Add(time.Hour)}
 		h.lanes("a", o, 10)
 		wantCount(t, "paused", h.count(o), 0)
-		h.p.set(o, func(o *outlet) { o.sends = true })
+		h.p.set(o, func(o *bridgeLoad) { o.sends = true })
 		wantCount(t, "held", h.count(o), 0)
 		time.Sleep(time.Hour)
 		wantCount(t, "afterwards", h.count(o), 8)
@@ -286,12 +286,12 @@ func TestLanesThatGoOnLeaveAPlaceForAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		for i := range 8 {
-			h.lanes(fmt.Sprint(i, "/"), &outlet{sends: true}, 8)
+			h.lanes(fmt.Sprint(i, "/"), &bridgeLoad{sends: true}, 8)
 		}
 		if !h.p.keep(h.in["0/0"]) {
 			t.Error("a lane cannot keep its place although nobody waits")
 		}
-		h.lanes("bad", &outlet{sends: true, unhealthy: failingAfter}, 1)
+		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		if h.p.keep(h.in["0/0"]) {
 			t.Error("a lane keeps its place although a probe waits for one")
 		}
@@ -302,18 +302,18 @@ func TestLanesThatGoOnLeaveAPlaceForAProbe(t *testing.T) {
 func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		var outlets []*outlet
+		var loads []*bridgeLoad
 		for i := range 9 {
-			o := &outlet{sends: true, unhealthy: failingAfter}
-			outlets = append(outlets, o)
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
+			loads = append(loads, o)
 			h.lanes(fmt.Sprint(i, "/"), o, 1)
 		}
-		wantCount(t, "the ninth", h.count(outlets[8]), 0)
-		h.p.set(outlets[0], func(o *outlet) { o.unhealthy = 0 })
+		wantCount(t, "the ninth", h.count(loads[8]), 0)
+		h.p.set(loads[0], func(o *bridgeLoad) { o.unhealthy = 0 })
 		if !h.p.keep(h.in["0/0"]) {
 			t.Error("a lane cannot keep its place although nobody waits for that")
 		}
-		wantCount(t, "the ninth when one has recovered", h.count(outlets[8]), 1)
+		wantCount(t, "the ninth when one has recovered", h.count(loads[8]), 1)
 	})
 }
 
@@ -323,11 +323,11 @@ func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		for i := range maxFailingPlaces {
-			o := &outlet{sends: true, unhealthy: failingAfter}
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
 			name := fmt.Sprint(i, "/")
 			h.lanes(name, o, 1)
 			l := h.in[name+"0"]
-			h.p.set(o, func(o *outlet) { o.unhealthy = 0 })
+			h.p.set(o, func(o *bridgeLoad) { o.unhealthy = 0 })
 			h.p.want(l)
 			synctest.Wait()
 			for range 2 {
@@ -335,7 +335,7 @@ func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
 				h.p.left()
 			}
 		}
-		bad := &outlet{sends: true, unhealthy: failingAfter}
+		bad := &bridgeLoad{sends: true, unhealthy: failingAfter}
 		h.lanes("bad", bad, 1)
 		wantCount(t, "a probe", h.count(bad), 1)
 	})
