@@ -173,20 +173,20 @@ func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 		g.got = append(g.got, arrived{o.ID, o.Envelope().DeliveryID, string(o.Body), *o.Envelope(), time.Now()})
 	}
 	if r.Outcome == bridges.Delivered && g.edits {
-		for i := range o.Slots {
-			if o.Slots[i].Remove {
-				delete(g.shown, o.Slots[i].RemoteID)
+		for i := range o.Cards {
+			if o.Cards[i].Remove {
+				delete(g.shown, o.Cards[i].RemoteID)
 				r.RemoteIDs = append(r.RemoteIDs, "")
 				continue
 			}
-			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Slots[i], o.Envelope()))
+			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Cards[i], o.Envelope()))
 		}
 	}
 	return r
 }
 
 // show posts, replaces or changes a message, as kinds do.
-func (g *target) show(s *bridges.Slot, e *bridges.Envelope) string {
+func (g *target) show(s *bridges.Card, e *bridges.Envelope) string {
 	id := s.RemoteID
 	if s.Post || id == "" || g.shown[id] == "" {
 		g.remotes++
