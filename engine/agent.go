@@ -20,7 +20,7 @@ type agent struct {
 	service     turns.Service    // nil: it does nothing outside of its turns
 	local       turns.Local      // nil: it works in no directory that the server knows
 	settled     bool             // its sessions work only in the directory in which they began
-	lender      turns.Lender     // nil: its prompts need no place of their own
+	lender      turns.Lender     // nil: its prompts need no slot of their own
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 

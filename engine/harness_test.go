@@ -192,7 +192,7 @@ func (h *harness) run() {
 		}
 		for _, a := range []*puppet{h.agent, h.deaf, h.model} {
 			if lent := a.lends(h.t); len(lent) > 0 {
-				h.t.Errorf("the engine has stopped, and the agent %s still lends the places of %q", a.name, lent)
+				h.t.Errorf("the engine has stopped, and the agent %s still lends the slots of %q", a.name, lent)
 			}
 		}
 	})

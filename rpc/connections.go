@@ -144,7 +144,7 @@ func usedUp(format string, args ...any) *api.Error {
 	return e
 }
 
-// counted reports whether the connection has a place of max_connections.
+// counted reports whether the connection has a slot of max_connections.
 func (a *arrival) counted() bool {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()

@@ -543,11 +543,11 @@ func TestEngineEndsAllItemsOfManyInterruptsAndKills(t *testing.T) {
 	s := serve(t, t.TempDir(), "state="+t.TempDir()+"/s", func(c *acp.Config) { c.CancelAfter, c.MaxProcesses = 200*time.Millisecond, 4 })
 	ways := []string{"say x\nwait", "open-tool x\nsay x\nask y", "say x\ndeaf\nwait", "say x\nstream 500\nhang-ask y"}
 	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
+	slots := make(chan struct{}, 8)
 	run := func(i int, f func(i int)) {
 		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			f(i)
 		})
 	}

@@ -219,7 +219,7 @@ func (a *attempt) make(ctx context.Context, s *Service, to *bridgeLoad) {
 	if a.cut = ctx.Err() != nil && s.sending.Err() == nil && a.result.Outcome != bridges.Delivered; a.cut {
 		a.result.Outcome, a.result.Unhealthy = bridges.Failed, false
 	}
-	s.places.set(to, func(o *bridgeLoad) {
+	s.slots.set(to, func(o *bridgeLoad) {
 		switch {
 		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
 			o.unhealthy, o.waits = 0, 0

@@ -75,7 +75,7 @@ func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by brid
 		return r, err
 	}
 	b.row.Store(next)
-	s.places.set(&b.bridgeLoad, func(o *bridgeLoad) {
+	s.slots.set(&b.bridgeLoad, func(o *bridgeLoad) {
 		if o.sends = next.State == bridges.Active; o.sends && method == notify.BridgeResumed {
 			o.unhealthy, o.waits = 0, 0
 		}

@@ -246,7 +246,7 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 	})
 	b.mu.Unlock()
 	if err == nil {
-		s.places.set(&b.bridgeLoad, func(o *bridgeLoad) { o.heldUntil = time.Time{} })
+		s.slots.set(&b.bridgeLoad, func(o *bridgeLoad) { o.heldUntil = time.Time{} })
 		s.kickBridge(c.BridgeID)
 	}
 	return r, err
@@ -385,7 +385,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	switch {
 	case channel == nil:
 		return bridges.TestResult{Error: b.unopened()}, nil
-	case s.places.stuckOf(&b.bridgeLoad) >= maxStuck:
+	case s.slots.stuckOf(&b.bridgeLoad) >= maxStuck:
 		return bridges.TestResult{Error: stuckError}, nil
 	}
 	if err := (*channel).CheckTarget(target); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 )
 
-// hall is places with lanes that keep their place until they are told to leave.
+// hall is slots with lanes that keep their slot until they are told to leave.
 type hall struct {
-	p     places
+	p     slots
 	mu    sync.Mutex
-	order []string // in which lanes have got a place
+	order []string // in which lanes have got a slot
 	in    map[string]*lane
 	names map[*lane]string
 }
@@ -32,7 +32,7 @@ func newHall() *hall {
 	return h
 }
 
-// lanes makes n lanes of a bridge that want a place.
+// lanes makes n lanes of a bridge that want a slot.
 func (h *hall) lanes(name string, o *bridgeLoad, n int) {
 	for i := range n {
 		l := &lane{out: o}
@@ -40,11 +40,11 @@ func (h *hall) lanes(name string, o *bridgeLoad, n int) {
 		h.names[l] = fmt.Sprint(name, i)
 		h.mu.Unlock()
 		h.p.want(l)
-		synctest.Wait() // so that order is the order of places
+		synctest.Wait() // so that order is the order of slots
 	}
 }
 
-// leave gives the place of a lane back, and takes what has got one since then.
+// leave gives the slot of a lane back, and takes what has got one since then.
 func (h *hall) leave(name string) (next []string) {
 	h.mu.Lock()
 	before, l := len(h.order), h.in[name]
@@ -58,7 +58,7 @@ func (h *hall) leave(name string) (next []string) {
 	return h.order[before:]
 }
 
-// count is how many lanes of a bridge have a place.
+// count is how many lanes of a bridge have a slot.
 func (h *hall) count(o *bridgeLoad) (n int) {
 	synctest.Wait()
 	h.mu.Lock()
@@ -78,9 +78,9 @@ func wantCount(t *testing.T, what string, got, want int) {
 	}
 }
 
-// TestPlacesOfBridges: a bridge has eight places, all together have 64, and whoever waits
+// TestSlotsOfBridges: a bridge has eight slots, all together have 64, and whoever waits
 // gets the next one in turn: bridges first, then the lanes of a bridge.
-func TestPlacesOfBridges(t *testing.T) {
+func TestSlotsOfBridges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		var loads []*bridgeLoad
@@ -94,24 +94,24 @@ func TestPlacesOfBridges(t *testing.T) {
 			if i > 7 { // 8 bridges have all 64
 				n = 0
 			}
-			wantCount(t, fmt.Sprint("places of bridge ", i), h.count(o), n)
+			wantCount(t, fmt.Sprint("slots of bridge ", i), h.count(o), n)
 		}
 		// The bridges that have waited longest come first, then those that gave up a
-		// place; and of each bridge the lane that has waited longest.
+		// slot; and of each bridge the lane that has waited longest.
 		var got []string
 		for _, name := range []string{"0/0", "0/1", "0/2", "1/0", "2/0"} {
 			got = append(got, h.leave(name)...)
 		}
 		want(t, "next", fmt.Sprint(got), "[8/0 9/0 0/8 8/1 9/1]")
-		// One that fails waits for two places at most.
+		// One that fails waits for two slots at most.
 		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		want(t, "next", fmt.Sprint(append(h.leave("3/0"), h.leave("4/0")...)), "[0/9 bad0]")
 	})
 }
 
 // TestPlacesOfABridgeThatFails: after three failures in a row it is probed with one
-// delivery at a time, and all that fail share eight places.
-func TestPlacesOfABridgeThatFails(t *testing.T) {
+// delivery at a time, and all that fail share eight slots.
+func TestSlotsOfABridgeThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		bad := &bridgeLoad{sends: true}
@@ -138,10 +138,10 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 		}
 		all := h.count(bad)
 		for _, o := range others {
-			wantCount(t, "places of one of them", min(h.count(o), 1), h.count(o))
+			wantCount(t, "slots of one of them", min(h.count(o), 1), h.count(o))
 			all += h.count(o)
 		}
-		wantCount(t, "places of all that fail", all, 8)
+		wantCount(t, "slots of all that fail", all, 8)
 		well := &bridgeLoad{sends: true}
 		h.lanes("well", well, 70)
 		wantCount(t, "of a bridge that works", h.count(well), 8)
@@ -154,7 +154,7 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 			for i := range others {
 				name := fmt.Sprint("other", i, "/", turn)
 				if h.in[name] == nil {
-					t.Fatalf("%s has no place", name)
+					t.Fatalf("%s has no slot", name)
 				}
 				h.leave(name)
 			}
@@ -163,7 +163,7 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 }
 
 // TestPlacesOfABridgeThatWaits: paused, held by its target, or at a stop.
-func TestPlacesOfABridgeThatWaits(t *testing.T) {
+func TestSlotsOfABridgeThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		o := &bridgeLoad{heldUntil: time.Now().Add(time.Hour)}
@@ -182,7 +182,7 @@ func TestPlacesOfABridgeThatWaits(t *testing.T) {
 		for i := range 8 {
 			select {
 			case <-stopped:
-				t.Fatalf("the stop is over while %d lanes have a place", 8-i)
+				t.Fatalf("the stop is over while %d lanes have a slot", 8-i)
 			default:
 			}
 			wantCount(t, "given at a stop", len(h.leave(fmt.Sprint("a", i))), 0)
@@ -280,26 +280,26 @@ func (h *hanging) now() int {
 	return h.busy
 }
 
-// TestLanesThatGoOnLeaveAPlaceForAProbe: those that keep their places do not keep bridges
+// TestLanesThatGoOnLeaveASlotForAProbe: those that keep their slots do not keep bridges
 // that fail from trying again.
-func TestLanesThatGoOnLeaveAPlaceForAProbe(t *testing.T) {
+func TestLanesThatGoOnLeaveASlotForAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		for i := range 8 {
 			h.lanes(fmt.Sprint(i, "/"), &bridgeLoad{sends: true}, 8)
 		}
 		if !h.p.keep(h.in["0/0"]) {
-			t.Error("a lane cannot keep its place although nobody waits")
+			t.Error("a lane cannot keep its slot although nobody waits")
 		}
 		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		if h.p.keep(h.in["0/0"]) {
-			t.Error("a lane keeps its place although a probe waits for one")
+			t.Error("a lane keeps its slot although a probe waits for one")
 		}
 	})
 }
 
-// TestARecoveredBridgeLeavesThePlacesOfThoseThatFail, also if its lane keeps its place.
-func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
+// TestARecoveredBridgeLeavesTheSlotsOfThoseThatFail, also if its lane keeps its slot.
+func TestARecoveredBridgeLeavesTheSlotsOfThoseThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		var loads []*bridgeLoad
@@ -311,7 +311,7 @@ func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
 		wantCount(t, "the ninth", h.count(loads[8]), 0)
 		h.p.set(loads[0], func(o *bridgeLoad) { o.unhealthy = 0 })
 		if !h.p.keep(h.in["0/0"]) {
-			t.Error("a lane cannot keep its place although nobody waits for that")
+			t.Error("a lane cannot keep its slot although nobody waits for that")
 		}
 		wantCount(t, "the ninth when one has recovered", h.count(loads[8]), 1)
 	})
@@ -319,10 +319,10 @@ func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
 
 // TestALaneThatHasTwoPlacesGivesBothBack: it may get another one before it has given the
 // first back, and its bridge may work by then.
-func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
+func TestALaneThatHasTwoSlotsGivesBothBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		for i := range maxFailingPlaces {
+		for i := range maxFailingSlots {
 			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
 			name := fmt.Sprint(i, "/")
 			h.lanes(name, o, 1)

@@ -26,10 +26,10 @@ const (
 // that is created again must not send the same delivery beside it. At another target it may.
 // Its methods may be called from many goroutines.
 type sender struct {
-	places *places
-	log    *zap.Logger
-	now    func() time.Time
-	wake   func(deliveryID string) // it may be sent again
+	slots *slots
+	log   *zap.Logger
+	now   func() time.Time
+	wake  func(deliveryID string) // it may be sent again
 
 	mu    sync.Mutex
 	stuck map[sending]bool
@@ -62,7 +62,7 @@ func (s *sender) mark(to *bridgeLoad, of sending, stuck bool) {
 		delete(s.stuck, of)
 	}
 	s.mu.Unlock()
-	s.places.set(to, func(o *bridgeLoad) {
+	s.slots.set(to, func(o *bridgeLoad) {
 		if stuck {
 			o.stuck++
 		} else {

@@ -21,7 +21,7 @@ type list struct {
 
 	selected string
 	wanted   string // selected as soon as it is listed: the thread that the person has started
-	place    int    // of the selected row when it was last found
+	row      int    // index of the selected row when it was last found
 	filter   string
 	partly   bool // the server has more threads that match it than it has listed
 	unfolded bool // closed threads are shown
@@ -157,13 +157,13 @@ func (l *list) find() {
 		l.selected, l.wanted = l.wanted, ""
 	}
 	if i := l.index(l.selected); i >= 0 {
-		l.place = i
+		l.row = i
 		return
 	}
-	l.place = max(min(l.place, len(l.rows)-1), 0)
+	l.row = max(min(l.row, len(l.rows)-1), 0)
 	l.selected = ""
 	if len(l.rows) > 0 {
-		l.selected = l.rows[l.place].ID
+		l.selected = l.rows[l.row].ID
 	}
 }
 
@@ -177,8 +177,8 @@ func (l *list) move(n int) {
 	if len(l.rows) == 0 {
 		return
 	}
-	l.place = max(min(l.place+n, len(l.rows)-1), 0)
-	l.selected, l.wanted = l.rows[l.place].ID, ""
+	l.row = max(min(l.row+n, len(l.rows)-1), 0)
+	l.selected, l.wanted = l.rows[l.row].ID, ""
 }
 
 // current is the selected thread, nil if there is none.
