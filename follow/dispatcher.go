@@ -13,13 +13,13 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// View is what followers read: the log, and their rows.
-type View interface {
+// Reader is what followers read: the log, and their rows.
+type Reader interface {
 	notify.Log
 	Read(context.Context, func(ledger.Reader) error) error
 }
 
-// Store is what followers need of the log besides their View.
+// Store is what followers need of the log besides their Reader.
 type Store interface {
 	// Append commits a unit. It is called until Run has returned.
 	Append(*ledger.Unit) (ledger.Receipt, error)
@@ -27,11 +27,11 @@ type Store interface {
 	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
 }
 
-// Config is what a Dispatcher works with. Store, View, Tail and LogID are
+// Config is what a Dispatcher works with. Store, Reader, Tail and LogID are
 // required.
 type Config struct {
 	Store  Store
-	View   View
+	Reader Reader
 	Tail   *notify.Tail
 	LogID  string
 	Owners Owners // nil: tasks are an error
@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 
 // rows reads the stored rows.
 func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
-	if err = d.cfg.View.Read(ctx, func(tx ledger.Reader) error {
+	if err = d.cfg.Reader.Read(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
 			rows = append(rows, readRow(v))
 			return nil
@@ -196,7 +196,7 @@ func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	}
 	after := d.cfg.Tail.Head()
 	if f.FromFirst {
-		p, err := d.cfg.View.Page(ctx, notify.Query{After: after, MaxEvents: 1})
+		p, err := d.cfg.Reader.Page(ctx, notify.Query{After: after, MaxEvents: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -322,7 +322,7 @@ func (d *Dispatcher) routeTail() (moved, held bool) {
 // routePage looks up a page of the log, for events that have left the tail.
 func (d *Dispatcher) routePage(ctx context.Context) error {
 	// Only the goroutine of Run moves d.at.
-	p, err := d.cfg.View.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
+	p, err := d.cfg.Reader.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil {
 		return err
 	}

@@ -296,7 +296,7 @@ func (d *Dispatcher) settle(ctx context.Context, l *Progress, b *Batch, err erro
 
 // stored reads a follower's row, nil if there is none.
 func (d *Dispatcher) stored(ctx context.Context, name string) (found *row, err error) {
-	err = d.cfg.View.Read(ctx, func(tx ledger.Reader) error {
+	err = d.cfg.Reader.Read(ctx, func(tx ledger.Reader) error {
 		v, err := tx.Get(byName, name)
 		if v != nil {
 			r := readRow(v)

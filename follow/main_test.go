@@ -152,15 +152,15 @@ func newWorld(t testing.TB, dir string, tailBytes int) *world {
 
 // open opens a dispatcher that does not run yet.
 func (w *world) open() {
-	p, err := w.store.View().Position(context.Background())
+	p, err := w.store.Reader().Position(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.life = &life{Store: w.store, errs: map[string][]error{}}
 	w.owner = &owner{life: w.life}
-	cfg := Config{Store: w.life, View: w.store.View(), Tail: w.store.Tail(), LogID: p.LogID, Owners: w.owner, Report: w.life.report, Bounds: w.bounds}
+	cfg := Config{Store: w.life, Reader: w.store.Reader(), Tail: w.store.Tail(), LogID: p.LogID, Owners: w.owner, Report: w.life.report, Bounds: w.bounds}
 	cfg.Now = func() time.Time { // makers have their own clock
-		c, _ := w.store.View().Counts(context.Background())
+		c, _ := w.store.Reader().Counts(context.Background())
 		return c.LastEventAt.Time
 	}
 	if w.d, err = Open(context.Background(), cfg); err != nil {

@@ -97,7 +97,7 @@ func (m *model) attach(f *modelFollower) {
 // look adds what is new in the log to what followers must do.
 func (m *model) look() {
 	for {
-		p, err := m.store.View().Page(context.Background(), notify.Query{After: m.read, MaxEvents: 1000, MaxBytes: 1 << 20})
+		p, err := m.store.Reader().Page(context.Background(), notify.Query{After: m.read, MaxEvents: 1000, MaxBytes: 1 << 20})
 		if err != nil {
 			m.t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func (d *Dispatcher) fillFromLog(ctx context.Context, l *Progress, b *Batch) err
 		return err
 	}
 	defer func() { <-d.pages }()
-	p, err := d.cfg.View.Page(ctx, notify.Query{
+	p, err := d.cfg.Reader.Page(ctx, notify.Query{
 		After: b.Through, Filter: l.filter(), MaxEvents: batchEvents, MaxBytes: batchBytes, Collapse: l.f.Collapse,
 	})
 	if err != nil {

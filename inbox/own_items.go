@@ -102,7 +102,7 @@ func (b *Book) Lag(source string, n int64) {
 
 // lagThrough remembers the newest event of a subscription that was counted; 0
 // forgets it.
-func (v *view) lagThrough(subscriptionID string, seq int64) {
+func (v *overlay) lagThrough(subscriptionID string, seq int64) {
 	if v.inbox().LaggedThrough[subscriptionID] == seq {
 		return
 	}

@@ -83,14 +83,14 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(agenttest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, stop := agenttest.Serve(t, engine.Config{MaxActiveTurns: 100}, wrap(store), store.View(), agent)
+	engine, stop := agenttest.Serve(t, engine.Config{MaxActiveTurns: 100}, wrap(store), store.Reader(), agent)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := make(chan struct{})
 	s := &server{t: t, engine: engine, at: make(chan struct{})}
 	s.read = sync.OnceFunc(func() {
 		go func() {
 			defer close(read)
-			s.follow(ctx, notify.NewCursor(store.Tail(), store.View(), notify.Filter{}, 0))
+			s.follow(ctx, notify.NewCursor(store.Tail(), store.Reader(), notify.Filter{}, 0))
 		}()
 	})
 	s.stop = sync.OnceFunc(func() {

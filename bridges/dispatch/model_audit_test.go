@@ -122,7 +122,7 @@ func (s agents) Append(u *ledger.Unit) (ledger.Receipt, error) {
 func (a *audit) pull() (fresh []*naiveEvent) {
 	before := a.log.head()
 	for a.log.head() < a.store.Tail().Head() {
-		p, err := a.store.View().Page(context.Background(), notify.Query{After: a.log.head(), MaxEvents: 1000, MaxBytes: 1 << 20})
+		p, err := a.store.Reader().Page(context.Background(), notify.Query{After: a.log.head(), MaxEvents: 1000, MaxBytes: 1 << 20})
 		if err != nil {
 			panic(err)
 		}

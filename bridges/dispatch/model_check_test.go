@@ -32,7 +32,7 @@ func (r *modelRun) check() {
 // stored compares the rows and cursors with what was committed.
 func (a *audit) stored(r *modelRun) {
 	found := map[modelKey]bool{}
-	if err := r.w.store.View().Read(context.Background(), func(tx ledger.Reader) error {
+	if err := r.w.store.Reader().Read(context.Background(), func(tx ledger.Reader) error {
 		for id, sub := range a.subs {
 			c, err := cursors.Get(tx, cursorName(sub))
 			if err != nil {
@@ -364,7 +364,7 @@ func (a *audit) messages() {
 }
 
 func (a *audit) logID() string {
-	p, err := a.store.View().Position(context.Background())
+	p, err := a.store.Reader().Position(context.Background())
 	if err != nil {
 		a.fail("read: %v", err)
 	}
