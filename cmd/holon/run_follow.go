@@ -59,15 +59,15 @@ type saying struct {
 	lineage []fold.Ref
 }
 
-// foldAfter is how many lines of the output of a tool are shown: the next message of the
+// shortenAfter is how many lines of the output of a tool are shown: the next message of the
 // agent stays near the one before.
-const foldAfter = 20
+const shortenAfter = 20
 
-// folding adds to the options of a timeline how outputs are folded, unless full is set;
+// shortening adds to the options of a timeline how outputs are shortened, unless full is set;
 // name is that of the thread.
-func folding(options timeline.Options, name string, full bool) timeline.Options {
+func shortening(options timeline.Options, name string, full bool) timeline.Options {
 	if !full {
-		options.Fold, options.Unfold = foldAfter, "holon attach "+name+" --full"
+		options.ShortenAfter, options.ShowAll = shortenAfter, "holon attach "+name+" --full"
 	}
 	return options
 }

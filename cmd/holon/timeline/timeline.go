@@ -45,10 +45,10 @@ type Options struct {
 	HowToAnswer bool
 	// Idle is the status while nothing runs; "" shows none.
 	Idle string
-	// Fold is after how many lines the output of a tool is folded; 0 = never. Unfold is
+	// ShortenAfter is after how many lines the output of a tool is cut; 0 = never. ShowAll is
 	// the command that shows all of it.
-	Fold   int
-	Unfold string
+	ShortenAfter int
+	ShowAll      string
 	// Hint is added to the status while a turn runs.
 	Hint string
 }
@@ -98,7 +98,7 @@ type item struct {
 	changed string // the changes of files already shown
 	begun   bool
 	asked   bool
-	fold    folded
+	output  shortened
 }
 
 // New returns a Renderer that writes to w.

@@ -433,8 +433,8 @@ func (h hands) answerNow() {
 	h.keepOpen() // as in the input line
 }
 
-// enter unfolds or opens the selected block. Without one Enter goes to the input line,
-// and Space unfolds the newest block on the screen.
+// enter expands or opens the selected block. Without one Enter goes to the input line,
+// and Space expands the newest block on the screen.
 func (h hands) enter(name string) []screen.Action {
 	e := h.m.history.byKey[h.m.view.selected]
 	if e == nil && name == "enter" {
@@ -442,7 +442,7 @@ func (h hands) enter(name string) []screen.Action {
 		return nil
 	}
 	if e == nil {
-		if e = h.lastFoldable(); e == nil {
+		if e = h.lastExpandable(); e == nil {
 			h.m.status = "Nothing here can be unfolded."
 			return nil
 		}
@@ -451,8 +451,8 @@ func (h hands) enter(name string) []screen.Action {
 	if e.child != nil {
 		return []screen.Action{screen.Open{Thread: e.child.row.ThreadID}}
 	}
-	if e.foldable() {
-		e.unfolded = !e.unfolded
+	if e.expandable() {
+		e.expanded = !e.expanded
 		h.m.history.changed(e)
 	}
 	return nil

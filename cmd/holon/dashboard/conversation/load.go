@@ -215,9 +215,9 @@ type (
 // begin shows what has been read, and follows the thread from there.
 func (in intake) begin(now time.Time) []screen.Action {
 	l := &in.m.loader
-	unfolded := map[string]bool{}
+	expanded := map[string]bool{}
 	for _, e := range in.m.history.entries {
-		unfolded[e.key] = e.unfolded
+		expanded[e.key] = e.expanded
 	}
 	in.m.history, in.m.turns = newHistory(), newTurns()
 	in.m.cursor = l.after
@@ -231,9 +231,9 @@ func (in intake) begin(now time.Time) []screen.Action {
 	out := in.judge(now, l.waiting)
 	judgeReviews(in, now, l.reviews)
 	in.placeChildren()
-	for key := range unfolded {
+	for key := range expanded {
 		if e := in.m.history.byKey[key]; e != nil {
-			e.unfolded = unfolded[key]
+			e.expanded = expanded[key]
 		}
 	}
 	l.items, l.turns, l.waiting, l.reviews = nil, nil, nil, nil

@@ -102,7 +102,7 @@ func (m *Model) lastWindow() (top string, offset int) {
 	return "", 0
 }
 
-// selectNext selects the next block that can be unfolded or opened, or the one before.
+// selectNext selects the next block that can be expanded or opened, or the one before.
 func (h hands) selectNext(down bool) []screen.Action {
 	v := &h.m.view
 	var list []*entry
@@ -144,8 +144,8 @@ func (h hands) selectNext(down bool) []screen.Action {
 	return nil
 }
 
-// lastFoldable is the newest block on the screen that can be unfolded or opened.
-func (h hands) lastFoldable() *entry {
+// lastExpandable is the newest block on the screen that can be expanded or opened.
+func (h hands) lastExpandable() *entry {
 	for _, key := range slices.Backward(h.m.view.visible) {
 		if e := h.m.history.byKey[key]; e != nil && e.selectable() {
 			return e

@@ -317,7 +317,7 @@ func (d drawing) down(i, offset, most int) (lines []string, full bool) {
 
 // rowsOf are the rows of a block, drawn anew only if it has changed.
 func (d drawing) rowsOf(e *entry) []string {
-	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
+	as := look{version: e.version, width: d.m.view.width, expanded: e.expanded, newest: true}
 	var rendered []string
 	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if e.end != nil {
