@@ -38,8 +38,8 @@ func (b body) New() bool { return true }
 // Bytes implements ledger.Row.
 func (b body) Bytes() int { return len(b.Body) + 64 }
 
-// Settle implements ledger.Row.
-func (b body) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (b body) AssignSeqs(int64) {}
 
 // Values implements ledger.Row.
 func (b body) Values(int64) (ledger.Values, error) {
@@ -156,8 +156,8 @@ func (d *Delivery) New() bool { return !d.stored }
 // Bytes implements ledger.Row.
 func (d *Delivery) Bytes() int { return 128*len(d.Tries) + 256 }
 
-// Settle implements ledger.Row.
-func (d *Delivery) Settle(int64) { d.stored = true }
+// AssignSeqs implements ledger.Row.
+func (d *Delivery) AssignSeqs(int64) { d.stored = true }
 
 // details are the members of a delivery that only reads of one need.
 type details struct {

@@ -294,7 +294,7 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 		if err := inbox.AckEnds(b, ends); err != nil {
 			return err
 		}
-		return b.SettleLags()
+		return b.PostLags()
 	})
 	if err == nil && !d.change.empty() {
 		_, err = k.a.append(d)

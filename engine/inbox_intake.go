@@ -170,7 +170,7 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 			d.fence(list[0].ends)
 		}
 		err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-			if err := b.SettleLags(); err != nil {
+			if err := b.PostLags(); err != nil {
 				return err
 			}
 			for i, in := range list {

@@ -205,7 +205,7 @@ func (d *Dispatcher) serve(ctx context.Context, l *Progress) {
 			return
 		}
 		err := d.handle(ctx, l, b)
-		if fails := d.settle(ctx, l, b, err); fails > 0 {
+		if fails := d.moveOn(ctx, l, b, err); fails > 0 {
 			pause(ctx, fails)
 		}
 	}
@@ -260,9 +260,9 @@ type PanicError struct {
 // Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// settle moves the follower past the batch, unless err is set. It returns the number
+// moveOn moves the follower past the batch, unless err is set. It returns the number
 // of failures in a row.
-func (d *Dispatcher) settle(ctx context.Context, l *Progress, b *Batch, err error) (fails int) {
+func (d *Dispatcher) moveOn(ctx context.Context, l *Progress, b *Batch, err error) (fails int) {
 	var stored *row
 	if errors.Is(err, ledger.ErrStale) { // a move was committed without the follower's knowledge
 		if r, e := d.stored(ctx, l.name); e == nil {

@@ -57,7 +57,7 @@ func (l *life) Append(u *ledger.Unit) (ledger.Receipt, error) {
 		return ledger.Receipt{}, errDead
 	}
 	if lose {
-		// The rows that the caller has do not settle: it must not learn anything.
+		// The rows that the caller has get no seqs: it must not learn anything.
 		copied := *u
 		copied.Rows = nil
 		for _, r := range u.Rows {

@@ -105,8 +105,8 @@ type Local interface {
 	Directory(cwd string) (string, error)
 }
 
-// Settler is a Local that may be bound to directories.
-type Settler interface {
+// DirectoryKeeper is a Local that may be bound to directories.
+type DirectoryKeeper interface {
 	Local
 	// KeepsDirectory reports whether a thread that has a session cannot get another
 	// directory.

@@ -50,7 +50,7 @@ func (f *forest) picture(con *console) picture {
 	if live {
 		d.columns = con.columns() - 1
 	}
-	for _, root := range f.settle() {
+	for _, root := range f.arrange() {
 		d.add(root, "", "")
 	}
 	return picture{d.layout()}

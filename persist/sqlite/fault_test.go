@@ -86,7 +86,7 @@ func fill(t testing.TB, s *Store) *persisttest.Maker {
 			t.Fatalf("the disk is full: %v", err)
 		}
 		if rows := persisttest.RowsOf[*items.Item](u); rows[0].CreatedSeq != notify.Provisional(0) || rows[2].UpdatedSeq != notify.Provisional(2) {
-			t.Error("a failed commit settled its rows")
+			t.Error("a failed commit gave its rows real seqs")
 		}
 		if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("healthy says %v", err)

@@ -211,7 +211,7 @@ func (r *Renderer) Answered() error {
 // Tick moves the spinner and shows text that was held back.
 func (r *Renderer) Tick() error {
 	r.frame++
-	r.sink.settle()
+	r.sink.showHeld()
 	return r.update()
 }
 
@@ -221,7 +221,7 @@ func (r *Renderer) Close() error {
 		r.drain(id, r.items[id], "")
 		r.sink.finish(id)
 	}
-	r.sink.settle()
+	r.sink.showHeld()
 	r.sink.finish("")
 	r.sink.status("")
 	if r.live != nil {

@@ -164,7 +164,7 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 	}
 	end := m.asked.read(callEnd)
 	m.asked = nil
-	m.frozen = now.Add(settle)
+	m.frozen = now.Add(orderStays)
 	return []screen.Action{end}
 }
 
