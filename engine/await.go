@@ -233,7 +233,7 @@ func (x *Children) callEnds(w *await) {
 	}
 	w.call = nil
 	done := make(chan struct{})
-	err := x.e.owners.submit(w.owner, func(a *actor) {
+	err := x.e.actors.submit(w.owner, func(a *actor) {
 		defer close(done)
 		*call--
 		if act := a.state.active; act != nil && act.work.calls == call && !act.mayLend() {
@@ -263,7 +263,7 @@ func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 			x.forget(w)
 			return
 		}
-		err := x.e.owners.submit(w.owner, func(a *actor) { a.child.awaitTold(w, ends) }, true)
+		err := x.e.actors.submit(w.owner, func(a *actor) { a.child.awaitTold(w, ends) }, true)
 		if err != nil {
 			x.e.awaits.release(w)
 		}
@@ -274,7 +274,7 @@ func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 func (x *Children) forget(w *await) {
 	x.e.awaits.remove(w)
 	if x.e.awaits.release(w) {
-		_ = x.e.owners.submit(w.owner, look, true) // fails only when the engine has stopped
+		_ = x.e.actors.submit(w.owner, look, true) // fails only when the engine has stopped
 	}
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	Reader Reader
 	Tail   *notify.Tail
 	LogID  string
-	Owners Owners // nil: tasks are an error
+	Actors Actors // nil: tasks are an error
 	// Report is called with the errors of followers, and with "" for errors of
 	// the Dispatcher. It must not block, nor call the Dispatcher. nil = no
 	// reports.

@@ -245,10 +245,10 @@ func (d *Dispatcher) handle(ctx context.Context, l *Progress, b *Batch) (err err
 	switch {
 	case err != nil || len(tasks) == 0:
 		return err
-	case d.cfg.Owners == nil:
+	case d.cfg.Actors == nil:
 		return errors.New("there are no owners for its tasks")
 	}
-	return d.cfg.Owners.Take(ctx, tasks)
+	return d.cfg.Actors.Take(ctx, tasks)
 }
 
 // PanicError is the error of a follower whose Handle panicked.

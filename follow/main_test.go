@@ -158,7 +158,7 @@ func (w *world) open() {
 	}
 	w.life = &life{Store: w.store, errs: map[string][]error{}}
 	w.owner = &owner{life: w.life}
-	cfg := Config{Store: w.life, Reader: w.store.Reader(), Tail: w.store.Tail(), LogID: p.LogID, Owners: w.owner, Report: w.life.report, Bounds: w.bounds}
+	cfg := Config{Store: w.life, Reader: w.store.Reader(), Tail: w.store.Tail(), LogID: p.LogID, Actors: w.owner, Report: w.life.report, Bounds: w.bounds}
 	cfg.Now = func() time.Time { // makers have their own clock
 		c, _ := w.store.Reader().Counts(context.Background())
 		return c.LastEventAt.Time

@@ -100,7 +100,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := checkEmptied(s.reader.path, o.Beside); err != nil {
 		return nil, err
 	}
-	if s.file, err = openOwnerOnly(s.reader.path); err != nil {
+	if s.file, err = openUserOnly(s.reader.path); err != nil {
 		return nil, err
 	}
 	// The directory entries of the database must survive a power cut too.
@@ -131,9 +131,9 @@ func Open(o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// openOwnerOnly opens the database file. If there is none, it makes one that only
+// openUserOnly opens the database file. If there is none, it makes one that only
 // its owner can read. SQLite gives its other files the same mode.
-func openOwnerOnly(path string) (*os.File, error) {
+func openUserOnly(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
