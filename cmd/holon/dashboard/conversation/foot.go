@@ -14,7 +14,7 @@ import (
 type foot struct {
 	rows []string
 	says bool // the last rows are a sentence, so that there are no keys
-	x, y int  // of the cursor
+	x, y int  // of the caret
 }
 
 func (d drawing) foot(p *painter) foot {

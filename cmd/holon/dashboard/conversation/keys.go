@@ -84,7 +84,7 @@ var allKeys = []screen.Key{
 	{Name: "q  ?", Does: "quit, these keys"},
 }
 
-// hands do what a person does: with keys, and by pasting.
+// hands does what a person asks for with keys and by pasting.
 type hands struct{ m *Model }
 
 // key takes a key.

@@ -314,13 +314,13 @@ func (m *Model) Changes(now time.Time) time.Time {
 func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	switch {
 	case m.form != nil:
-		x, y, show = m.form.cursor(width)
+		x, y, show = m.form.caret(width)
 	case m.naming != nil:
 		x, y, show = m.naming.Cursor(width)
 	case m.asked != nil:
 		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:
-		x, show = m.filter.cursor(), true
+		x, show = m.filter.caret(), true
 	}
 	return x, y + m.screen.top, show
 }
