@@ -338,15 +338,15 @@ func (x *Children) results(ctx context.Context, w *await) ([]turns.Result, error
 		}
 		// The last messages were read after the turns. If a turn was retried in between, its
 		// end would be shown without its text.
-		if again, err := x.triedAgain(ctx, list); !again || err != nil {
+		if again, err := x.anyRetried(ctx, list); !again || err != nil {
 			return list, err
 		}
 	}
 }
 
-// triedAgain reports whether a turn whose end is among the results has begun another
+// anyRetried reports whether a turn whose end is among the results has begun another
 // attempt.
-func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again bool, err error) {
+func (x *Children) anyRetried(ctx context.Context, list []turns.Result) (again bool, err error) {
 	if !slices.ContainsFunc(list, func(r turns.Result) bool { return r.Accepted() }) {
 		return false, nil
 	}

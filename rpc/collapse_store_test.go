@@ -53,7 +53,7 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 	m.Commit()
 	for n := range units {
 		path := paths[rnd.IntN(len(paths))]
-		live := m.Standing(turn, path) != nil
+		live := m.Live(turn, path) != nil
 		switch k := rnd.IntN(20); {
 		case n == units/2 || k == 0:
 			m.Interrupt(turn, "")
@@ -64,7 +64,7 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 		case k < 4 && live:
 			m.Interrupt(turn, path)
 			m.Rewind(turn, path, turns.CauseTransient)
-		case k < 12 && !live && m.Standing(turn, notify.StepAbove(path)) != nil:
+		case k < 12 && !live && m.Live(turn, notify.StepAbove(path)) != nil:
 			m.Begin(turn, path)
 		case live:
 			m.In(turn, path)

@@ -104,8 +104,8 @@ func (p *slots) keep(l *lane) bool {
 	return len(p.probes) == 0 || p.used < maxSlots || p.failing == maxFailingSlots
 }
 
-// goesOn reports whether a lane may make another attempt of its round.
-func (p *slots) goesOn(l *lane) bool {
+// mayContinue reports whether a lane may make another attempt of its round.
+func (p *slots) mayContinue(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.may(l.out)

@@ -277,7 +277,7 @@ func (l *lane) send(r *round) {
 		r.making(cancel)
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
 			a.make(ctx, l.s, l.out)
-			if keep = a.result.Outcome == bridges.Delivered && l.s.slots.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
+			if keep = a.result.Outcome == bridges.Delivered && l.s.slots.mayContinue(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
 		}
@@ -443,7 +443,7 @@ func (l *lane) learn(a *attempt) {
 // goOn adds the beginning of the lane's next attempts to the unit with the receipts of the
 // ones before, if they can be made at once: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
-	if l.sub.State != bridges.Active || l.resting > 0 || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.slots.goesOn(l) { // the receipts may have come late
+	if l.sub.State != bridges.Active || l.resting > 0 || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.slots.mayContinue(l) { // the receipts may have come late
 		return nil, nil
 	}
 	due, _ := l.due(now, l.round.pace(l.pace))

@@ -80,7 +80,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() || m.wantsNewer() {
 		sooner(now)
 	}
-	sooner(m.loader.again)
+	sooner(m.loader.retryAt)
 	sooner(m.closeAt)
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
