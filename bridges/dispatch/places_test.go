@@ -109,7 +109,7 @@ func TestSlotsOfBridges(t *testing.T) {
 	})
 }
 
-// TestPlacesOfABridgeThatFails: after three failures in a row it is probed with one
+// TestSlotsOfABridgeThatFails: after three failures in a row it is probed with one
 // delivery at a time, and all that fail share eight slots.
 func TestSlotsOfABridgeThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSlotsOfABridgeThatFails(t *testing.T) {
 	})
 }
 
-// TestPlacesOfABridgeThatWaits: paused, held by its target, or at a stop.
+// TestSlotsOfABridgeThatWaits: paused, held by its target, or at a stop.
 func TestSlotsOfABridgeThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
@@ -317,7 +317,7 @@ func TestARecoveredBridgeLeavesTheSlotsOfThoseThatFail(t *testing.T) {
 	})
 }
 
-// TestALaneThatHasTwoPlacesGivesBothBack: it may get another one before it has given the
+// TestALaneThatHasTwoSlotsGivesBothBack: it may get another one before it has given the
 // first back, and its bridge may work by then.
 func TestALaneThatHasTwoSlotsGivesBothBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
