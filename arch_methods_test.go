@@ -30,12 +30,12 @@ var manyMethods = map[string]struct {
 	most int
 	why  string
 }{
-	"api.Handlers":         {0, "one for each method of the wire; it holds no state"},
-	"conformance.probe":    {0, "the vocabulary of the checks, as testing.T is that of tests; one check uses it, and then nobody"},
-	"conformance.player":   {0, "a probe that reads scripts"},
-	"notify.Time":          {0, "those of time.Time, a value"},
-	"rpc/client/wire.Time": {0, "those of time.Time, a value"},
-	"persist/sqlite.View":  {0, "one for each read of the engine and of clients, all from persist.Reads; its state is its connections"},
+	"api.Handlers":          {0, "one for each method of the wire; it holds no state"},
+	"conformance.probe":     {0, "the vocabulary of the checks, as testing.T is that of tests; one check uses it, and then nobody"},
+	"conformance.player":    {0, "a probe that reads scripts"},
+	"notify.Time":           {0, "those of time.Time, a value"},
+	"rpc/client/wire.Time":  {0, "those of time.Time, a value"},
+	"persist/sqlite.Reader": {0, "one for each read of the engine and of clients, all from persist.Reads; its state is its connections"},
 }
 
 func TestNoTypeHasTooManyMethods(t *testing.T) {

@@ -55,8 +55,8 @@ func serve(t *testing.T, agents ...turns.Agent) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, _ := agenttest.Serve(t, engine.Config{}, store, store.View(), agents...)
-	return &server{t: t, engine: engine, cursor: notify.NewCursor(store.Tail(), store.View(), notify.Filter{}, 0)}
+	engine, _ := agenttest.Serve(t, engine.Config{}, store, store.Reader(), agents...)
+	return &server{t: t, engine: engine, cursor: notify.NewCursor(store.Tail(), store.Reader(), notify.Filter{}, 0)}
 }
 
 func command(t *testing.T, cfg exec.Config) *exec.Agent {

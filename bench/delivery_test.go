@@ -30,8 +30,8 @@ func TestHangingTargetAnswersOnlyWhenItIsReleased(t *testing.T) {
 	h := newHanging()
 	for range 2 { // blocks
 		full := h.hold()
-		answered := make(chan int, hungPlaces)
-		for range hungPlaces {
+		answered := make(chan int, hungSlots)
+		for range hungSlots {
 			go func() {
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, httptest.NewRequest("POST", "/hook", http.NoBody))
@@ -39,12 +39,12 @@ func TestHangingTargetAnswersOnlyWhenItIsReleased(t *testing.T) {
 			}()
 		}
 		<-full
-		if come, held := h.counts(); come != hungPlaces || held != hungPlaces || len(answered) != 0 {
+		if come, held := h.counts(); come != hungSlots || held != hungSlots || len(answered) != 0 {
 			t.Fatalf("%d came, %d hang, %d are answered", come, held, len(answered))
 		}
 		h.release()
 		h.release() // as a failed block does
-		for range hungPlaces {
+		for range hungSlots {
 			if code := <-answered; code != http.StatusNoContent {
 				t.Errorf("answered with %d", code)
 			}
@@ -64,7 +64,7 @@ func TestHangingTargetSeesThatARequestIsCut(t *testing.T) {
 	defer h.release()
 	client := &http.Client{Transport: &http.Transport{}}
 	full := h.hold()
-	for range hungPlaces {
+	for range hungSlots {
 		go func() {
 			if resp, err := client.Post("http://"+address+"/hook", "application/json", strings.NewReader("{}")); err == nil {
 				_ = resp.Body.Close()
@@ -76,7 +76,7 @@ func TestHangingTargetSeesThatARequestIsCut(t *testing.T) {
 	limit := time.After(10 * time.Second)
 	for {
 		come, held := h.counts()
-		if held == 0 && come == hungPlaces {
+		if held == 0 && come == hungSlots {
 			return
 		}
 		select {

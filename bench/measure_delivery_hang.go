@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	hungPlaces  = 8  // that one bridge has
+	hungSlots   = 8  // that one bridge has
 	hungThreads = 64 // with work for the bridge that hangs
 	hungBridge  = "hangs"
 )
 
 // measureDeliveryHang: whether a target that accepts requests and answers none delays
 // commands, or the deliveries of another bridge. Ours is beside attempts that hang in
-// all places of a bridge, the baseline the same server while that bridge is paused; they
+// all slots of a bridge, the baseline the same server while that bridge is paused; they
 // alternate in short blocks, and each pair has the p99 of all its blocks.
 func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 	t, err := newTarget()
@@ -80,7 +80,7 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 }
 
 // backlogOfHung pauses the bridge that hangs, and makes work for it that lasts so many
-// blocks: each takes what its places hold.
+// blocks: each takes what its slots hold.
 func (s sender) backlogOfHung(ctx context.Context, blocks int) error {
 	var threads []string
 	for i := range hungThreads {
@@ -92,7 +92,7 @@ func (s sender) backlogOfHung(ctx context.Context, blocks int) error {
 	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return err
 	}
-	each := blocks*hungPlaces/hungThreads + 3 // there is always more than what hangs
+	each := blocks*hungSlots/hungThreads + 3 // there is always more than what hangs
 	return s.makeEnds(ctx, threads, each, each*hungThreads)
 }
 
@@ -107,14 +107,14 @@ func (s sender) besideHung(ctx context.Context, t *target, h *hanging, n int) (s
 	select {
 	case <-full:
 	case <-limited.Done():
-		return nil, nil, fmt.Errorf("wait until %d attempts hang: %w", hungPlaces, limited.Err())
+		return nil, nil, fmt.Errorf("wait until %d attempts hang: %w", hungSlots, limited.Err())
 	}
 	if starts, deliveries, err = s.deliverEnds(ctx, t, n); err != nil {
 		return nil, nil, err
 	}
 	// An attempt that ends makes room for another one.
-	if come, held := h.counts(); come != hungPlaces || held != hungPlaces {
-		return nil, nil, fmt.Errorf("%d attempts came and %d hang, not %d: the block took longer than an attempt may take", come, held, hungPlaces)
+	if come, held := h.counts(); come != hungSlots || held != hungSlots {
+		return nil, nil, fmt.Errorf("%d attempts came and %d hang, not %d: the block took longer than an attempt may take", come, held, hungSlots)
 	}
 	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return nil, nil, err
@@ -129,12 +129,12 @@ func (s sender) besidePaused(ctx context.Context, t *target, _ *hanging, n int) 
 }
 
 // hanging is a target that answers only once it is released. Attempts that it lets go
-// are delivered: so the bridge never counts as one that fails, and has all its places
+// are delivered: so the bridge never counts as one that fails, and has all its slots
 // in the next block too.
 type hanging struct {
 	mu         sync.Mutex
 	come, held int
-	full       chan struct{} // closed when hungPlaces requests hang
+	full       chan struct{} // closed when hungSlots requests hang
 	released   chan struct{}
 	once       *sync.Once
 }
@@ -145,7 +145,7 @@ func newHanging() *hanging {
 	return h
 }
 
-// hold lets requests hang from now on. The channel is closed when all places do.
+// hold lets requests hang from now on. The channel is closed when all slots do.
 func (h *hanging) hold() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +173,7 @@ func (h *hanging) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.mu.Lock()
 	h.come++
 	h.held++
-	if h.come == hungPlaces {
+	if h.come == hungSlots {
 		close(h.full)
 	}
 	released := h.released

@@ -50,7 +50,7 @@ func measureMemory(ctx context.Context, r *run) ([]Row, error) {
 // perStream opens streams up to each number and returns what each of them
 // added to the process, in KiB.
 func (r *run) perStream(ctx context.Context, p *process.Process, address, target string, collect func(context.Context) error) ([]float64, error) {
-	empty, err := settled(ctx, p, collect)
+	empty, err := memoryAtRest(ctx, p, collect)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (r *run) perStream(ctx context.Context, p *process.Process, address, target
 				return nil, err
 			}
 		}
-		full, err := settled(ctx, p, collect)
+		full, err := memoryAtRest(ctx, p, collect)
 		if err != nil {
 			return nil, err
 		}
@@ -81,9 +81,9 @@ func (r *run) perStream(ctx context.Context, p *process.Process, address, target
 	return kb, nil
 }
 
-// settled is the resident memory after garbage has been collected and returned
+// memoryAtRest is the resident memory after garbage has been collected and returned
 // to the system: when it has stopped falling.
-func settled(ctx context.Context, p *process.Process, collect func(context.Context) error) (int64, error) {
+func memoryAtRest(ctx context.Context, p *process.Process, collect func(context.Context) error) (int64, error) {
 	least := int64(math.MaxInt64)
 	for range 6 {
 		if err := collect(ctx); err != nil {

@@ -35,16 +35,16 @@ func (b *Bridge) New() bool { return !b.stored }
 // Bytes implements ledger.Row.
 func (b *Bridge) Bytes() int { return 256 }
 
-// Settle implements ledger.Row.
-func (b *Bridge) Settle(first int64) {
+// AssignSeqs implements ledger.Row.
+func (b *Bridge) AssignSeqs(first int64) {
 	b.stored = true
-	b.CreatedSeq, b.UpdatedSeq = notify.Settle(b.CreatedSeq, first), notify.Settle(b.UpdatedSeq, first)
-	b.Drops = settled(b.Drops, first)
+	b.CreatedSeq, b.UpdatedSeq = notify.AssignSeq(b.CreatedSeq, first), notify.AssignSeq(b.UpdatedSeq, first)
+	b.Drops = assigned(b.Drops, first)
 }
 
-func settled(gaps []DropGap, first int64) []DropGap {
+func assigned(gaps []DropGap, first int64) []DropGap {
 	for i := range gaps {
-		gaps[i].From, gaps[i].To = notify.Settle(gaps[i].From, first), notify.Settle(gaps[i].To, first)
+		gaps[i].From, gaps[i].To = notify.AssignSeq(gaps[i].From, first), notify.AssignSeq(gaps[i].To, first)
 	}
 	return gaps
 }
@@ -59,14 +59,14 @@ func (b *Bridge) Values(first int64) (ledger.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	drops, err := json.Marshal(settled(b.Clone().Drops, first))
+	drops, err := json.Marshal(assigned(b.Clone().Drops, first))
 	if err != nil {
 		return nil, err
 	}
 	return ledger.Values{
 		b.BridgeID, string(b.Kind), string(b.State), b.Reason, ledger.Flag(b.Configured), string(b.OnPause), settings, b.SecretHint,
 		b.Generation, b.Previous, b.RotatedAt.Milli(), b.HeldUntil.Milli(), days, drops, b.LogID,
-		b.CreatedAt.Milli(), b.UpdatedAt.Milli(), notify.Settle(b.CreatedSeq, first), notify.Settle(b.UpdatedSeq, first),
+		b.CreatedAt.Milli(), b.UpdatedAt.Milli(), notify.AssignSeq(b.CreatedSeq, first), notify.AssignSeq(b.UpdatedSeq, first),
 	}, nil
 }
 

@@ -63,10 +63,10 @@ type Outgoing struct {
 	Body    []byte // an Envelope as JSON: the same bytes in all attempts
 	Target  Target
 	Arrived bool // an earlier attempt may have arrived
-	// Slots are the messages that this delivery shows or changes, for channels
+	// Cards are the messages that this delivery shows or changes, for channels
 	// that edit: one for news, and one to remove with the end of a turn, one or more for what
 	// is superseded, none for others.
-	Slots []Slot
+	Cards []Card
 }
 
 // Envelope decodes Body, which many channels send as it is. It returns the zero value for
@@ -79,22 +79,22 @@ func (o *Outgoing) Envelope() *Envelope {
 	return e
 }
 
-// Slot is the place of one visible message at the target.
-type Slot struct {
-	// Key names the slot at the target: [A-Za-z0-9_-]{1,64}, the same for all
-	// messages of the slot.
+// Card is one visible message at the target, which later news of the same thing changes.
+type Card struct {
+	// Key names the card at the target: [A-Za-z0-9_-]{1,64}, the same for all
+	// messages of the card.
 	Key string
-	// RemoteID is what Result.RemoteIDs had for the slot last; "" = none is known.
+	// RemoteID is what Result.RemoteIDs had for the card last; "" = none is known.
 	// Only its channel can read it: it names the message that is shown, and those
 	// that are still to be removed.
 	RemoteID string
 	// Post says that the news wants a person's attention: it is posted as a new
-	// message, and the one that the slot shows now is removed after that, where
+	// message, and the one that the card shows now is removed after that, where
 	// the target can. Otherwise the shown message is changed, or one is posted if
 	// there is none.
 	Post bool
-	// Remove says that the slot shows nothing any more: its messages are removed, if they can be,
-	// once the other slots show the news. A receipt is due for these only.
+	// Remove says that the card shows nothing any more: its messages are removed, if they can be,
+	// once the other cards show the news. A receipt is due for these only.
 	Remove bool
 }
 
@@ -128,9 +128,9 @@ type Result struct {
 	// Answer is the beginning of the answer, at most 1 KiB, secrets removed.
 	Answer     []byte
 	RetryAfter time.Duration // with Wait; 0 = unknown
-	// RemoteIDs are what the slots show now, in the order of Outgoing.Slots, each at
+	// RemoteIDs are what the cards show now, in the order of Outgoing.Cards, each at
 	// most 256 bytes. They are right whatever the outcome is: the caller keeps them,
-	// because an attempt may fail after it has changed some slots. nil for channels
-	// that do not edit, and without slots.
+	// because an attempt may fail after it has changed some cards. nil for channels
+	// that do not edit, and without cards.
 	RemoteIDs []string
 }

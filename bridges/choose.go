@@ -195,13 +195,13 @@ func kindOf(content items.Raw) items.Kind {
 	return c.Type
 }
 
-// Slot is the slot of the turn that the event is shown in; "" if in none.
-func (c *Chosen) Slot() string {
+// Card is the card of the turn that the event is shown in; "" if in none.
+func (c *Chosen) Card() string {
 	switch c.Type {
 	case TypeFinal:
-		return SlotEnd
+		return CardEnd
 	case TypeProgress:
-		return SlotProgress
+		return CardProgress
 	case TypeQuestion, TypeAnswer:
 		return c.Body.ItemID
 	}

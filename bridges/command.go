@@ -118,16 +118,16 @@ type BridgeResult struct {
 // result computes the other seqs of its unit.
 func (r *BridgeResult) SetSeq(seq int64) {
 	if r.Seq = seq; r.Bridge.UpdatedSeq < 0 {
-		r.Bridge.Settle(firstOf(r.Bridge.UpdatedSeq, seq))
+		r.Bridge.AssignSeqs(firstOf(r.Bridge.UpdatedSeq, seq))
 	}
 }
 
 // firstOf returns the seq of a unit's first draft, from a provisional seq and the
 // real one.
-func firstOf(provisional, seq int64) int64 { return seq - notify.Settle(provisional, 0) }
+func firstOf(provisional, seq int64) int64 { return seq - notify.AssignSeq(provisional, 0) }
 
-// Settle makes the real seqs of the result: see ledger.Keyed.
-func (r *BridgeResult) Settle(first int64) { r.Bridge.Settle(first) }
+// AssignSeqs makes the real seqs of the result: see ledger.Keyed.
+func (r *BridgeResult) AssignSeqs(first int64) { r.Bridge.AssignSeqs(first) }
 
 // TestResult answers bridge/test.
 type TestResult struct {
@@ -312,12 +312,12 @@ type SubscriptionResult struct {
 func (r *SubscriptionResult) SetSeq(seq int64) {
 	r.Seq, r.LatestSeq = seq, max(r.LatestSeq, seq)
 	if s := &r.Subscription.Subscription; s.UpdatedSeq < 0 {
-		s.Settle(firstOf(s.UpdatedSeq, seq))
+		s.AssignSeqs(firstOf(s.UpdatedSeq, seq))
 	}
 }
 
-// Settle makes the real seqs of the result: see ledger.Keyed.
-func (r *SubscriptionResult) Settle(first int64) { r.Subscription.Subscription.Settle(first) }
+// AssignSeqs makes the real seqs of the result: see ledger.Keyed.
+func (r *SubscriptionResult) AssignSeqs(first int64) { r.Subscription.Subscription.AssignSeqs(first) }
 
 // RedeliverResult answers delivery/redeliver.
 type RedeliverResult struct {

@@ -78,7 +78,7 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 		}
 		return Verdict{Suppress, ReasonAnswered}, nil
 	case TypeAnswer:
-		q, err := NewestOfSlot(tx, d.SubscriptionID, d.TurnID, d.ItemID, d.Seq)
+		q, err := NewestOfCard(tx, d.SubscriptionID, d.TurnID, d.ItemID, d.Seq)
 		switch {
 		case err != nil:
 			return Verdict{}, err
@@ -233,11 +233,11 @@ func DeliveryOf(tx ledger.Reader, subscriptionID string, seq int64) (*Delivery, 
 	return ReadDelivery(v)
 }
 
-// NewestOfSlot reads the delivery that a slot shows or will show, among those
+// NewestOfCard reads the delivery that a card shows or will show, among those
 // before the seq; nil if there is none.
-func NewestOfSlot(tx ledger.Reader, subscriptionID, turnID, slot string, before int64) (found *Delivery, err error) {
+func NewestOfCard(tx ledger.Reader, subscriptionID, turnID, card string, before int64) (found *Delivery, err error) {
 	err = tx.Scan(ledger.Range{
-		Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, After: before,
+		Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, card}, Newest: true, After: before,
 	}, func(v ledger.Values) (err error) {
 		if found, err = ReadDelivery(v); err != nil {
 			return err
@@ -283,10 +283,10 @@ func shortID(id string) string {
 	return id
 }
 
-// ShownInSlot reads the delivery whose message a slot of the subscription shows at its present
+// ShownInCard reads the delivery whose message a card of the subscription shows at its present
 // target; nil if there is none.
-func ShownInSlot(tx ledger.Reader, s *Subscription, turnID, slot string) (found *Delivery, err error) {
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{s.SubscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
+func ShownInCard(tx ledger.Reader, s *Subscription, turnID, card string) (found *Delivery, err error) {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{s.SubscriptionID, turnID, card}, Newest: true}, func(v ledger.Values) error {
 		d, err := ReadDelivery(v)
 		if err != nil || d.RemoteID == "" || !d.RemoteAt(s) {
 			return err
@@ -297,10 +297,10 @@ func ShownInSlot(tx ledger.Reader, s *Subscription, turnID, slot string) (found 
 	return found, err
 }
 
-// MayShowLater reports whether a slot may show an event after the seq at the present target: one
-// that was delivered, or whose attempt may have arrived. A take-back has no slot of its own: it
+// MayShowLater reports whether a card may show an event after the seq at the present target: one
+// that was delivered, or whose attempt may have arrived. A take-back has no card of its own: it
 // changes those of what it supersedes.
-func MayShowLater(tx ledger.Reader, s *Subscription, turnID, slot string, seq int64) (later bool, err error) {
+func MayShowLater(tx ledger.Reader, s *Subscription, turnID, card string, seq int64) (later bool, err error) {
 	scan := func(of string, shows func(*Delivery) (bool, error)) error {
 		return tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{s.SubscriptionID, turnID, of}, Newest: true}, func(v ledger.Values) error {
 			d, err := ReadDelivery(v)
@@ -318,18 +318,18 @@ func MayShowLater(tx ledger.Reader, s *Subscription, turnID, slot string, seq in
 			return nil
 		})
 	}
-	if err = scan(slot, func(*Delivery) (bool, error) { return true, nil }); err != nil || later {
+	if err = scan(card, func(*Delivery) (bool, error) { return true, nil }); err != nil || later {
 		return later, err
 	}
-	err = scan("", func(d *Delivery) (bool, error) { return d.changes(tx, slot) })
+	err = scan("", func(d *Delivery) (bool, error) { return d.changes(tx, card) })
 	return later, err
 }
 
-// changes reports whether a take-back changes the message of a slot.
-func (d *Delivery) changes(tx ledger.Reader, slot string) (bool, error) {
+// changes reports whether a take-back changes the message of a card.
+func (d *Delivery) changes(tx ledger.Reader, card string) (bool, error) {
 	for _, id := range d.Supersedes {
 		_, seq, _ := ParseDeliveryID(id)
-		if old, err := DeliveryOf(tx, d.SubscriptionID, seq); err != nil || old != nil && old.Slot == slot {
+		if old, err := DeliveryOf(tx, d.SubscriptionID, seq); err != nil || old != nil && old.Card == card {
 			return err == nil, err
 		}
 	}

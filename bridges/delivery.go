@@ -54,12 +54,12 @@ type Delivery struct {
 	Tries          []Try         `json:"tries,omitzero"`      // the newest attempts, oldest first
 
 	Body []byte `json:"-"` // what is sent: the same bytes in all attempts
-	// Slot is the place of the message at the target: SlotProgress, SlotEnd, or the
+	// Card is which message of the turn at the target shows it: CardProgress, CardEnd, or the
 	// item_id of a question. "" = the message has none. RemoteID is the message that
 	// the target shows for it, and ShownSeq the event that the message shows, which
 	// may be a later one: see Finish. Where messages cannot be changed, ShownSeq only
 	// says that the delivery had a receipt, perhaps in an earlier generation.
-	Slot     string `json:"-"`
+	Card     string `json:"-"`
 	RemoteID string `json:"-"`
 	ShownSeq int64  `json:"-"`
 	// RemoteSince is the generation that began with the target of RemoteID, if the delivery itself
@@ -97,21 +97,21 @@ type Delivery struct {
 	before    bool // Arrived before the attempt that has begun
 }
 
-// The slots of a turn at a target, each of which shows one message. Every question
+// The cards of a turn at a target, each of which shows one message. Every question
 // has one of its own.
 const (
-	SlotProgress = "progress"
-	SlotEnd      = "end"
+	CardProgress = "progress"
+	CardEnd      = "end"
 )
 
 // Removed is the RemoteID of a progress message that was removed with the end of its turn. It is of
 // no channel.
 const Removed = "removed"
 
-// SlotKey identifies a slot of a subscription at its target. Each further target has keys of its
+// CardKey identifies a card of a subscription at its target. Each further target has keys of its
 // own, also if it is one of before.
-func SlotKey(logID string, s *Subscription, turnID, slot string) string {
-	id := logID + "\x00" + s.SubscriptionID + "\x00" + turnID + "\x00" + slot
+func CardKey(logID string, s *Subscription, turnID, card string) string {
+	id := logID + "\x00" + s.SubscriptionID + "\x00" + turnID + "\x00" + card
 	if s.TargetGeneration > 0 {
 		id += fmt.Sprintf("\x00%d", s.TargetGeneration)
 	}
@@ -147,7 +147,7 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	d := &Delivery{
 		DeliveryID: DeliveryID(s.SubscriptionID, c.Seq), SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, Seq: c.Seq,
 		Generation: s.Generation, EventType: c.Type, Method: c.Method, ThreadID: c.ThreadID, TurnID: c.Header.TurnID, State: StatePending,
-		CreatedAt: notify.TimeOf(now), Slot: c.Slot(), Tried: c.Tried(), Attempt: c.Header.Attempt,
+		CreatedAt: notify.TimeOf(now), Card: c.Card(), Tried: c.Tried(), Attempt: c.Header.Attempt,
 	}
 	if d.Tried {
 		d.Step, d.Epoch = c.Header.Step, c.Header.Epoch
@@ -183,7 +183,7 @@ func (d *Delivery) RemoteAt(s *Subscription) bool {
 
 // EndsProgress reports whether the delivery changes the progress message of a turn that has ended.
 func (d *Delivery) EndsProgress() bool {
-	return d.Slot == SlotProgress && slices.Contains(ends, d.Method)
+	return d.Card == CardProgress && slices.Contains(ends, d.Method)
 }
 
 // Revive makes a settled delivery pending again. Its tries stay: the receiver may show what
@@ -260,7 +260,7 @@ func (d *Delivery) Unbegin() {
 
 // Finish notes the end of the attempt that began last: the delivery is settled,
 // or waits for the next attempt. random is between 0 and 1. The caller notes what the
-// slots show.
+// cards show.
 func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 	if n := len(d.Tries); n > 0 {
 		t := &d.Tries[n-1]

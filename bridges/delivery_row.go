@@ -38,8 +38,8 @@ func (b body) New() bool { return true }
 // Bytes implements ledger.Row.
 func (b body) Bytes() int { return len(b.Body) + 64 }
 
-// Settle implements ledger.Row.
-func (b body) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (b body) AssignSeqs(int64) {}
 
 // Values implements ledger.Row.
 func (b body) Values(int64) (ledger.Values, error) {
@@ -156,8 +156,8 @@ func (d *Delivery) New() bool { return !d.stored }
 // Bytes implements ledger.Row.
 func (d *Delivery) Bytes() int { return 128*len(d.Tries) + 256 }
 
-// Settle implements ledger.Row.
-func (d *Delivery) Settle(int64) { d.stored = true }
+// AssignSeqs implements ledger.Row.
+func (d *Delivery) AssignSeqs(int64) { d.stored = true }
 
 // details are the members of a delivery that only reads of one need.
 type details struct {
@@ -183,7 +183,7 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 	}
 	return ledger.Values{
 		d.SubscriptionID, d.Seq, d.BridgeID, d.Generation, string(d.EventType), d.Method, d.ThreadID, d.TurnID, string(d.State), d.Reason,
-		int64(d.Attempts), d.NextAttemptAt.Milli(), d.CreatedAt.Milli(), d.SettledAt.Milli(), expires, d.Slot, ledger.Flag(d.Tried),
+		int64(d.Attempts), d.NextAttemptAt.Milli(), d.CreatedAt.Milli(), d.SettledAt.Milli(), expires, d.Card, ledger.Flag(d.Tried),
 		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, began.Milli(), more,
 	}, nil
 }
@@ -195,7 +195,7 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 		SubscriptionID: v.Text(0), Seq: v.Int(1), BridgeID: v.Text(2), Generation: v.Int(3), EventType: EventType(v.Text(4)), Method: v.Text(5),
 		ThreadID: v.Text(6), TurnID: v.Text(7), State: DeliveryState(v.Text(8)), Reason: v.Text(9), Attempts: int(v.Int(10)),
 		NextAttemptAt: notify.TimeFromMilli(v.Int(11)), CreatedAt: notify.TimeFromMilli(v.Int(12)), SettledAt: notify.TimeFromMilli(v.Int(13)),
-		ExpiresAt: notify.TimeFromMilli(v.Int(14)), Slot: v.Text(15), Tried: v.Int(16) != 0, Step: v.Text(17), Epoch: int(v.Int(18)),
+		ExpiresAt: notify.TimeFromMilli(v.Int(14)), Card: v.Text(15), Tried: v.Int(16) != 0, Step: v.Text(17), Epoch: int(v.Int(18)),
 		ItemID: v.Text(19), Attempt: int(v.Int(20)), Arrived: v.Int(21) != 0, Refusals: int(v.Int(22)), Forced: v.Int(23) != 0, RemoteID: v.Text(24), ShownSeq: v.Int(25),
 		stored: true,
 	}

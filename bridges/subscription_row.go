@@ -42,10 +42,10 @@ func (s *Subscription) New() bool { return !s.stored }
 // Bytes implements ledger.Row.
 func (s *Subscription) Bytes() int { return 256 }
 
-// Settle implements ledger.Row.
-func (s *Subscription) Settle(first int64) {
+// AssignSeqs implements ledger.Row.
+func (s *Subscription) AssignSeqs(first int64) {
 	s.stored = true
-	s.CreatedSeq, s.UpdatedSeq = notify.Settle(s.CreatedSeq, first), notify.Settle(s.UpdatedSeq, first)
+	s.CreatedSeq, s.UpdatedSeq = notify.AssignSeq(s.CreatedSeq, first), notify.AssignSeq(s.UpdatedSeq, first)
 }
 
 // Values implements ledger.Row.
@@ -67,9 +67,9 @@ func (s *Subscription) Values(first int64) (ledger.Values, error) {
 		turnID = s.TurnID
 	}
 	return ledger.Values{
-		notify.Settle(s.CreatedSeq, first), s.SubscriptionID, s.BridgeID, target, s.ThreadID, on, methods, ledger.Flag(s.IncludeText),
+		notify.AssignSeq(s.CreatedSeq, first), s.SubscriptionID, s.BridgeID, target, s.ThreadID, on, methods, ledger.Flag(s.IncludeText),
 		string(s.Order), string(s.State), s.Reason, s.Generation, s.FromSeq, s.ScannedSeq, s.AcceptedThrough, s.TargetDigest,
-		s.CreatedAt.Milli(), s.UpdatedAt.Milli(), notify.Settle(s.UpdatedSeq, first), string(s.Requester),
+		s.CreatedAt.Milli(), s.UpdatedAt.Milli(), notify.AssignSeq(s.UpdatedSeq, first), string(s.Requester),
 		s.TargetGeneration, turnID,
 	}, nil
 }

@@ -18,15 +18,15 @@ func ParseTarget(kind Kind, text string) (t Target, err error) {
 	case KindSlack:
 		t.Channel, t.ThreadTS, _ = strings.Cut(text, "/")
 	case KindGitHub:
-		place := text
+		where := text
 		if _, path, isURL := strings.Cut(text, "://"); isURL { // https://github.com/octo/hello/pull/12
 			parts := strings.Split(strings.TrimRight(path, "/"), "/")
 			if len(parts) != 5 || parts[3] != "issues" && parts[3] != "pull" {
 				return t, fmt.Errorf("%s: give OWNER/REPOSITORY#NUMBER, or the address of an issue or pull request", text)
 			}
-			place = parts[1] + "/" + parts[2] + "#" + parts[4]
+			where = parts[1] + "/" + parts[2] + "#" + parts[4]
 		}
-		repository, number, _ := strings.Cut(place, "#")
+		repository, number, _ := strings.Cut(where, "#")
 		if _, err := fmt.Sscanf(number, "%d", &t.Number); err != nil || fmt.Sprint(t.Number) != number {
 			return t, fmt.Errorf("%s: give OWNER/REPOSITORY#NUMBER, such as octo/hello#12", text)
 		}

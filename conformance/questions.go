@@ -11,11 +11,11 @@ func questionChecks() []check {
 	return []check{
 		{id: "question.place", sentence: "Turns that wait for a person do not keep others from starting.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
-			places := p.facts.limit("max_active_turns", 64)
-			if places > 200 {
-				p.skipf("max_active_turns is %d: it would take too many turns", places)
+			slots := p.facts.limit("max_active_turns", 64)
+			if slots > 200 {
+				p.skipf("max_active_turns is %d: it would take too many turns", slots)
 			}
-			for range places + 1 {
+			for range slots + 1 {
 				p.asking(d, p.echoThread(d))
 			}
 			d.completed(p.turn(d, p.echoThread(d), "/say x").str("turn_id"))

@@ -98,8 +98,8 @@ func (r *row) ID() any { return r.Name() }
 // New implements ledger.Row.
 func (r *row) New() bool { return r.fresh }
 
-// Settle implements ledger.Row.
-func (r *row) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (r *row) AssignSeqs(int64) {}
 
 // Values implements ledger.Row.
 func (r *row) Values(int64) (ledger.Values, error) {

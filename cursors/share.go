@@ -67,8 +67,8 @@ func (s *share) ID() any { return string(s.requester) }
 // New implements ledger.Row.
 func (s *share) New() bool { return s.fresh }
 
-// Settle implements ledger.Row.
-func (s *share) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (s *share) AssignSeqs(int64) {}
 
 // Bytes implements ledger.Row.
 func (s *share) Bytes() int { return len(s.requester) }

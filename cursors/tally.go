@@ -78,8 +78,8 @@ func (t *tally) ID() any { return tallyID }
 // New implements ledger.Row.
 func (t *tally) New() bool { return t.fresh }
 
-// Settle implements ledger.Row.
-func (t *tally) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (t *tally) AssignSeqs(int64) {}
 
 // Bytes implements ledger.Row.
 func (t *tally) Bytes() int { return 0 }

@@ -23,7 +23,7 @@ type actor struct {
 	loaded      bool
 	state       *state         // never nil; empty until loaded
 	work        *work          // of the turn that is active after the last commit, else nil
-	lent        lent           // whether its place at the agent is lent
+	lent        lent           // whether its slot at the agent is lent
 	slot        slot           // of that turn, or of one that is about to start
 	held        *decision      // refused by a full disk, and must become durable: state may be ahead of the log until then
 	heldRetryAt time.Time      // when to commit held again

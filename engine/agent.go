@@ -11,17 +11,17 @@ import (
 // agent is a configured agent with what it can do beyond running turns, which is
 // found out once. The zero value is an agent that is no longer configured.
 type agent struct {
-	turns.Agent                  // nil: not configured
-	remote      turns.Remote     // nil: its turns run in this process
-	retrier     turns.Retrier    // nil: it has no policy of its own
-	stopper     turns.Stopper    // nil: the engine's deadline holds
-	configurer  turns.Configurer // nil: its threads have no settings
-	forker      turns.Forker     // nil: its conversations cannot be forked
-	service     turns.Service    // nil: it does nothing outside of its turns
-	local       turns.Local      // nil: it works in no directory that the server knows
-	settled     bool             // its sessions work only in the directory in which they began
-	lender      turns.Lender     // nil: its prompts need no place of their own
-	access      turns.Granter    // nil: its workers get no access to the server
+	turns.Agent                     // nil: not configured
+	remote         turns.Remote     // nil: its turns run in this process
+	retrier        turns.Retrier    // nil: it has no policy of its own
+	stopper        turns.Stopper    // nil: the engine's deadline holds
+	configurer     turns.Configurer // nil: its threads have no settings
+	forker         turns.Forker     // nil: its conversations cannot be forked
+	service        turns.Service    // nil: it does nothing outside of its turns
+	local          turns.Local      // nil: it works in no directory that the server knows
+	keepsDirectory bool             // its sessions work only in the directory in which they began
+	lender         turns.Lender     // nil: its prompts need no slot of their own
+	access         turns.Granter    // nil: its workers get no access to the server
 }
 
 func newAgent(is turns.Agent) *agent {
@@ -33,8 +33,8 @@ func newAgent(is turns.Agent) *agent {
 	g.forker, _ = is.(turns.Forker)
 	g.service, _ = is.(turns.Service)
 	g.local, _ = is.(turns.Local)
-	if s, ok := is.(turns.Settler); ok {
-		g.settled = s.KeepsDirectory()
+	if s, ok := is.(turns.DirectoryKeeper); ok {
+		g.keepsDirectory = s.KeepsDirectory()
 	}
 	g.lender, _ = is.(turns.Lender)
 	if equipped, ok := is.(turns.Equipped); ok {

@@ -50,7 +50,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 				return turns.ConfigureResult{}, err
 			}
 		}
-		if g.settled && t.AgentSessionID != "" {
+		if g.keepsDirectory && t.AgentSessionID != "" {
 			return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "goes on with a conversation only in the directory in which that began: start another thread in the new one"}
 		}
 		t.Cwd = c.Cwd

@@ -255,11 +255,11 @@ func TestForkStartsWithAnEmptyInbox(t *testing.T) {
 		}
 		h.ended(h.start("c").TurnID)
 		time.Sleep(5*time.Minute + 30*time.Second) // the timer fires
-		over, err := h.view.InboxOf(bg, "b")
+		over, err := h.reader.InboxOf(bg, "b")
 		if err != nil {
 			t.Fatal(err)
 		}
-		timers, err := h.view.ListTimers(bg, "b")
+		timers, err := h.reader.ListTimers(bg, "b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestForkOfAConversationThatGoesOnMeanwhileIsRefused(t *testing.T) {
 					t.Errorf("fork: %v", err)
 				}
 				h.ended(r.TurnID)
-				if th, err := h.view.ReadThread(bg, "b", 0); err != nil || th.Thread != nil {
+				if th, err := h.reader.ReadThread(bg, "b", 0); err != nil || th.Thread != nil {
 					t.Errorf("the fork is %+v, %v", th.Thread, err)
 				}
 			})

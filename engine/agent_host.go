@@ -14,12 +14,12 @@ type host struct{ e *Engine }
 // Emit implements Host.
 func (h host) Emit(ctx context.Context, threadID string, ops []items.Op) error {
 	e := h.e
-	in, release, err := e.owners.hold(threadID)
+	in, release, err := e.actors.hold(threadID)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
+	if err := in.putOps(ctx, e.actors.ended, nil, ops); err != nil {
 		if err == turns.ErrPromptOver { // there is no prompt: the engine has stopped
 			err = turns.ErrDraining
 		}

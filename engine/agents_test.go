@@ -28,7 +28,7 @@ type puppet struct {
 	freed chan struct{} // closed: every prompt returns
 
 	mu   sync.Mutex
-	lent map[string]bool // the threads whose places are lent
+	lent map[string]bool // the threads whose slots are lent
 	odd  []string        // what was lent or reclaimed twice
 }
 
@@ -77,14 +77,14 @@ func (a *puppet) lend(threadID string, lent bool) {
 	a.lent[threadID] = lent
 }
 
-// lends are the threads whose places are lent. It fails the test if one was lent or
+// lends are the threads whose slots are lent. It fails the test if one was lent or
 // reclaimed twice.
 func (a *puppet) lends(t testing.TB) (threads []string) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.odd) > 0 {
-		t.Errorf("the places of the agent %s: %q", a.name, a.odd)
+		t.Errorf("the slots of the agent %s: %q", a.name, a.odd)
 	}
 	for id, lent := range a.lent {
 		if lent {

@@ -233,7 +233,7 @@ func (x *Children) callEnds(w *await) {
 	}
 	w.call = nil
 	done := make(chan struct{})
-	err := x.e.owners.submit(w.owner, func(a *actor) {
+	err := x.e.actors.submit(w.owner, func(a *actor) {
 		defer close(done)
 		*call--
 		if act := a.state.active; act != nil && act.work.calls == call && !act.mayLend() {
@@ -263,7 +263,7 @@ func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 			x.forget(w)
 			return
 		}
-		err := x.e.owners.submit(w.owner, func(a *actor) { a.child.awaitTold(w, ends) }, true)
+		err := x.e.actors.submit(w.owner, func(a *actor) { a.child.awaitTold(w, ends) }, true)
 		if err != nil {
 			x.e.awaits.release(w)
 		}
@@ -274,7 +274,7 @@ func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 func (x *Children) forget(w *await) {
 	x.e.awaits.remove(w)
 	if x.e.awaits.release(w) {
-		_ = x.e.owners.submit(w.owner, look, true) // fails only when the engine has stopped
+		_ = x.e.actors.submit(w.owner, look, true) // fails only when the engine has stopped
 	}
 }
 
@@ -294,7 +294,7 @@ func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
 		if err := inbox.AckEnds(b, ends); err != nil {
 			return err
 		}
-		return b.SettleLags()
+		return b.PostLags()
 	})
 	if err == nil && !d.change.empty() {
 		_, err = k.a.append(d)
@@ -338,15 +338,15 @@ func (x *Children) results(ctx context.Context, w *await) ([]turns.Result, error
 		}
 		// The last messages were read after the turns. If a turn was retried in between, its
 		// end would be shown without its text.
-		if again, err := x.triedAgain(ctx, list); !again || err != nil {
+		if again, err := x.anyRetried(ctx, list); !again || err != nil {
 			return list, err
 		}
 	}
 }
 
-// triedAgain reports whether a turn whose end is among the results has begun another
+// anyRetried reports whether a turn whose end is among the results has begun another
 // attempt.
-func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again bool, err error) {
+func (x *Children) anyRetried(ctx context.Context, list []turns.Result) (again bool, err error) {
 	if !slices.ContainsFunc(list, func(r turns.Result) bool { return r.Accepted() }) {
 		return false, nil
 	}

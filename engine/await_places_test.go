@@ -30,8 +30,8 @@ func (h *harness) waiters(requester ledger.Requester, turnID string, n int) (sto
 	return func() { cancel(); wg.Wait() }
 }
 
-// onePlace asks for one more place.
-func (h *harness) onePlace(requester ledger.Requester, turnID string, want error) {
+// oneSlot asks for one more slot.
+func (h *harness) oneSlot(requester ledger.Requester, turnID string, want error) {
 	h.t.Helper()
 	c := turns.Await{TurnIDs: []string{turnID}, Requester: requester, TimeoutSeconds: seconds(0)}
 	if _, _, err := h.engine.Children().Await(bg, c, ""); !errors.Is(err, want) {
@@ -39,35 +39,35 @@ func (h *harness) onePlace(requester ledger.Requester, turnID string, want error
 	}
 }
 
-func TestOneRequesterLeavesPlacesToOthers(t *testing.T) {
+func TestOneRequesterLeavesSlotsToOthers(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.family()
 		stop := h.waiters("token:phone", c.TurnID, turns.MaxAwaitingEach)
-		h.onePlace("token:phone", c.TurnID, turns.ErrAwaitShareFull)
-		h.onePlace("agent:a", c.TurnID, nil)
-		h.onePlace("", c.TurnID, nil)
+		h.oneSlot("token:phone", c.TurnID, turns.ErrAwaitShareFull)
+		h.oneSlot("agent:a", c.TurnID, nil)
+		h.oneSlot("", c.TurnID, nil)
 		var others []func()
 		for i := range turns.MaxAwaiting/turns.MaxAwaitingEach - 1 {
 			others = append(others, h.waiters(ledger.Requester(fmt.Sprint("token:", i)), c.TurnID, turns.MaxAwaitingEach))
 		}
-		h.onePlace("", c.TurnID, turns.ErrAwaitsFull)
+		h.oneSlot("", c.TurnID, turns.ErrAwaitsFull)
 		stop()
 		owner := h.waiters("", c.TurnID, turns.MaxAwaitingEach) // who has no share
-		h.onePlace("", c.TurnID, turns.ErrAwaitsFull)
+		h.oneSlot("", c.TurnID, turns.ErrAwaitsFull)
 		owner()
-		h.onePlace("token:phone", c.TurnID, nil)
+		h.oneSlot("token:phone", c.TurnID, nil)
 		for _, stop := range others {
 			stop()
 		}
-		h.onePlace("token:0", c.TurnID, nil)
+		h.oneSlot("token:0", c.TurnID, nil)
 		h.speak(c)
 	})
 }
 
-// Without a place to wait in, turn/start with wait_seconds is turn/start without: the
+// Without a slot to wait in, turn/start with wait_seconds is turn/start without: the
 // owner waits for its child and is told of it.
-func TestStartWithoutAPlaceToWaitInStarts(t *testing.T) {
-	for name, places := range map[string]map[ledger.Requester]int{
+func TestStartWithoutASlotToWaitInStarts(t *testing.T) {
+	for name, slots := range map[string]map[ledger.Requester]int{
 		"in the share": {"agent:a": turns.MaxAwaitingEach},
 		"at all":       {"": turns.MaxAwaiting},
 	} {
@@ -77,7 +77,7 @@ func TestStartWithoutAPlaceToWaitInStarts(t *testing.T) {
 				h.thread("x", "model")
 				h.start("x")
 				other := h.next(h.model)
-				for requester, n := range places {
+				for requester, n := range slots {
 					defer h.waiters(requester, other.TurnID, n)()
 				}
 				start := turns.Start{ThreadID: "b", Input: text("go"), Parent: childOf("a"), WaitSeconds: 20, Requester: "agent:a", Key: key("k", "turn/start")}

@@ -132,7 +132,7 @@ func (h *harness) checkLive(turnID string, tn *turns.Turn) {
 // marks checks that reads show the same.
 func (h *harness) marks(turnID string) {
 	h.t.Helper()
-	l, err := h.view.ListItems(bg, items.Query{TurnID: turnID})
+	l, err := h.reader.ListItems(bg, items.Query{TurnID: turnID})
 	if err != nil {
 		h.t.Fatal(err)
 	}

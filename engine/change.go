@@ -84,10 +84,10 @@ func (c *change) finish() *ledger.Unit {
 	return &c.unit
 }
 
-// settle replaces provisional seqs by those of the commit.
-func (c *change) settle(rc ledger.Receipt) {
+// assignSeqs replaces provisional seqs by those of the commit.
+func (c *change) assignSeqs(rc ledger.Receipt) {
 	if c.nextTries != nil {
-		c.nextTries.settle(rc.First)
+		c.nextTries.assignSeqs(rc.First)
 	}
 	if n := len(c.unit.Drafts); n > 0 && c.next.thread != nil {
 		t := *c.next.thread

@@ -355,11 +355,11 @@ func (c *checker) active() (active, waiting int) {
 }
 
 // rows compares the store's rows with the fold.
-func (c *checker) rows(view *sqlite.View) {
+func (c *checker) rows(reader *sqlite.Reader) {
 	c.t.Helper()
 	n := 0
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := view.ListThreads(bg, threads.Query{Cursor: cursor, Limit: 1000})
+		l, err := reader.ListThreads(bg, threads.Query{Cursor: cursor, Limit: 1000})
 		for i := range l.Rows {
 			n++
 			same(c.t, "thread", &l.Rows[i], c.threads[l.Rows[i].ThreadID])
@@ -367,7 +367,7 @@ func (c *checker) rows(view *sqlite.View) {
 		return l.Next, err
 	})
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := view.ListTurns(bg, turns.Query{Cursor: cursor, Limit: 1000})
+		l, err := reader.ListTurns(bg, turns.Query{Cursor: cursor, Limit: 1000})
 		for i := range l.Rows {
 			n++
 			same(c.t, "turn", &l.Rows[i], c.turns[l.Rows[i].TurnID])
@@ -375,7 +375,7 @@ func (c *checker) rows(view *sqlite.View) {
 		return l.Next, err
 	})
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := view.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
+		l, err := reader.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
 		for i := range l.Rows {
 			n++
 			l.Rows[i].Superseded, l.Rows[i].SupersededBySeq = c.unflag(&l.Rows[i]), 0
@@ -386,15 +386,15 @@ func (c *checker) rows(view *sqlite.View) {
 	if want := len(c.threads) + len(c.turns) + len(c.items); n != want {
 		c.t.Errorf("%d rows, the log makes %d", n, want)
 	}
-	c.steps(view)
-	rt, err := view.Runtime(bg)
+	c.steps(reader)
+	rt, err := reader.Runtime(bg)
 	if err != nil {
 		c.t.Error(err)
 	}
 	same(c.t, "runtime", &rt, &c.runtime)
-	c.inboxes.compare(c.t, view)
+	c.inboxes.compare(c.t, reader)
 	// doctor --refold must have the same result.
-	out, err := persist.Refold(bg, view)
+	out, err := persist.Refold(bg, reader)
 	if err != nil || out.Threads+out.Pruned != len(c.threads) || len(out.Differences) > 0 {
 		c.t.Errorf("refold: %+v, %v", out, err)
 	}

@@ -165,9 +165,9 @@ func (s *inboxes) schedule(box *inbox.Inbox) {
 }
 
 // compare compares the stored rows with those that the log makes.
-func (s *inboxes) compare(t testing.TB, view *sqlite.View) {
+func (s *inboxes) compare(t testing.TB, reader *sqlite.Reader) {
 	t.Helper()
-	if err := view.Read(bg, func(r ledger.Reader) error {
+	if err := reader.Read(bg, func(r ledger.Reader) error {
 		for _, x := range inboxTables {
 			left := map[any]ledger.Row{}
 			for id, row := range s.rows[x.table] {

@@ -175,12 +175,12 @@ func (c *checker) unflag(it *items.Item) bool {
 }
 
 // steps compares the rows of tries with the fold.
-func (c *checker) steps(view *sqlite.View) {
+func (c *checker) steps(reader *sqlite.Reader) {
 	c.t.Helper()
 	n := 0
 	for id := range c.turns {
 		pages(c.t, func(cursor string) (string, error) {
-			l, err := view.ListSteps(bg, turns.StepQuery{TurnID: id, Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
+			l, err := reader.ListSteps(bg, turns.StepQuery{TurnID: id, Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
 			for i := range l.Rows {
 				n++
 				row := &l.Rows[i]

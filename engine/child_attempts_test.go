@@ -203,7 +203,7 @@ func TestRetryOfAChildThatIsQueuedLiftsNothing(t *testing.T) {
 		h.change("b", threads.VerbPause)
 		h.retry(child.TurnID)
 		h.event(notify.TurnQueued, ofTurn(child.TurnID))
-		if th, err := h.view.ReadThread(bg, "b", 0); err != nil || !th.Thread.Held {
+		if th, err := h.reader.ReadThread(bg, "b", 0); err != nil || !th.Thread.Held {
 			t.Errorf("queued again: held %v, %v", th.Thread.Held, err)
 		}
 		h.change("b", threads.VerbResume)

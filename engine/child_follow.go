@@ -26,7 +26,7 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 			}
 		case notify.TurnDetached:
 			owner := d.change.turnRow(turnID).Parent.ThreadID
-			_ = k.a.e.owners.submit(owner, look, true) // fails only when the engine has stopped
+			_ = k.a.e.actors.submit(owner, look, true) // fails only when the engine has stopped
 		case notify.TurnQueued:
 			k.a.e.awaits.ownerChanged(k.a.id)
 		case notify.TurnProgress:
@@ -53,7 +53,7 @@ func (k *childKeeper) endTold(t *turns.Turn, said *items.Said, owns bool) {
 		}
 		k.a.e.family.look(t.Parent.ThreadID, news...)
 		if t.InReview() { // the ends of its siblings need not wait for it
-			_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
+			_ = k.a.e.actors.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
 		}
 	}
 	if owns || t.Attempt > 1 {

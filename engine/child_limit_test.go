@@ -79,7 +79,7 @@ func TestRoomForChildTurns(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		room := func(thread string, want int) {
 			h.t.Helper()
-			if c, err := h.view.Children(bg, thread); err != nil || c.Room != want {
+			if c, err := h.reader.Children(bg, thread); err != nil || c.Room != want {
 				h.t.Errorf("the room of %s is %d (%v), want %d", thread, c.Room, err, want)
 			}
 		}
@@ -100,6 +100,6 @@ func TestRoomForChildTurns(t *testing.T) {
 		h.speakOn(c)
 		h.speak(h.next(h.model))
 		h.change("a", threads.VerbClose)
-		h.until("it is closed", func([]event) bool { c, err := h.view.Children(bg, "a"); return err == nil && c.Room == 0 })
+		h.until("it is closed", func([]event) bool { c, err := h.reader.Children(bg, "a"); return err == nil && c.Room == 0 })
 	})
 }

@@ -221,7 +221,7 @@ func TestWaitsForFollowsWhatIsWaitedFor(t *testing.T) {
 		h.waitsFor(c.TurnID, two.TurnID, three.TurnID)
 		h.done(second, "the result of c")
 		h.waitsFor(c.TurnID, three.TurnID)
-		read, err := h.view.Children(bg, "a")
+		read, err := h.reader.Children(bg, "a")
 		if err != nil || !slices.Equal(read.WaitsFor, []string{three.TurnID}) {
 			t.Errorf("read %+v, %v", read, err)
 		}

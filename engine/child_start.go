@@ -89,7 +89,7 @@ func (x *Children) permit(ctx context.Context, ownerID string, ask func(a *actor
 	}
 	return out.permit, func() {
 		if out.w != nil {
-			_ = x.e.owners.submit(ownerID, func(a *actor) { // fails only when the engine has stopped
+			_ = x.e.actors.submit(ownerID, func(a *actor) { // fails only when the engine has stopped
 				out.w.starting--
 				a.child.look()
 			}, true)

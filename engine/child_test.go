@@ -397,7 +397,7 @@ func TestChildTurnsBelongToChildThreads(t *testing.T) {
 			t.Errorf("no such owner: %v", err)
 		}
 		h.childThread("a", "b", "")
-		if th, err := h.view.ReadThread(bg, "b", 0); err != nil || th.Thread.Agent != "model" || th.Thread.Level != 1 || th.Thread.RootThreadID != "a" {
+		if th, err := h.reader.ReadThread(bg, "b", 0); err != nil || th.Thread.Agent != "model" || th.Thread.Level != 1 || th.Thread.RootThreadID != "a" {
 			t.Errorf("%+v, %v", th.Thread, err)
 		}
 		r := h.child("a", "b", false)

@@ -42,7 +42,7 @@ type hookStore struct{ *harness }
 func (s hookStore) Append(u *ledger.Unit) (ledger.Receipt, error) { return s.store.Append(u) }
 
 func (s hookStore) Read(ctx context.Context, f func(ledger.Reader) error) error {
-	return s.view.ReadToDecide(ctx, f)
+	return s.reader.ReadToDecide(ctx, f)
 }
 
 // webhooks begins to take webhooks of GitHub.

@@ -95,7 +95,7 @@ func (h *harness) resume() turns.PauseResult {
 
 func (h *harness) turn(id string) *turns.Turn {
 	h.t.Helper()
-	t, err := h.view.Turn(bg, id)
+	t, err := h.reader.Turn(bg, id)
 	if err != nil {
 		h.t.Fatalf("read turn: %v", err)
 	}
@@ -104,7 +104,7 @@ func (h *harness) turn(id string) *turns.Turn {
 
 func (h *harness) item(id string) *items.Item {
 	h.t.Helper()
-	it, err := h.view.Item(bg, id)
+	it, err := h.reader.Item(bg, id)
 	if err != nil {
 		h.t.Fatalf("read item: %v", err)
 	}

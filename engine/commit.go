@@ -136,7 +136,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 		return rc, err
 	}
 	a.refused = 0
-	d.change.settle(rc)
+	d.change.assignSeqs(rc)
 	a.enact(d)
 	return rc, nil
 }

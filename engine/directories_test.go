@@ -29,7 +29,7 @@ func TestLooksAtDirectoriesAreBounded(t *testing.T) {
 			t.Errorf("the client has left: %v", err)
 		}
 		<-d.looks
-		for range 3 * maxLooks { // each gives its place back
+		for range 3 * maxLooks { // each gives its slot back
 			if err := d.usable(t.Context(), here); err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func TestAMissingDirectoryLeavesNoThread(t *testing.T) {
 			if r, err := start(turns.StartThread{ThreadID: "refused", Agent: "in", Cwd: dir}); !isMissing(err) {
 				t.Errorf("%s: %+v, %v", dir, r, err)
 			}
-			if got, err := h.view.ReadThread(bg, "refused", 0); err != nil || got.Thread != nil {
+			if got, err := h.reader.ReadThread(bg, "refused", 0); err != nil || got.Thread != nil {
 				t.Fatalf("%s has left %+v, %v", dir, got.Thread, err)
 			}
 		}
@@ -150,7 +150,7 @@ func TestAThreadFollowsARenamedDirectory(t *testing.T) {
 		if r, err := move(dir, settings(`"x"`)); err != nil || r.Cwd != dir || string(r.Config) != `{"mode":"x"}` || !slices.Equal(in.asked, []string{dir}) {
 			t.Errorf("%+v, %v; asked %q", r, err, in.asked)
 		}
-		if got, err := h.view.ReadThread(bg, "b", 0); err != nil || got.Thread.Cwd != from {
+		if got, err := h.reader.ReadThread(bg, "b", 0); err != nil || got.Thread.Cwd != from {
 			t.Errorf("the thread below works in %+v, %v", got.Thread, err)
 		}
 	})

@@ -3,7 +3,7 @@
 // through the interfaces of package turns.
 //
 //   - An actor owns each busy thread. Its loop takes commands and agent output
-//     from an intake, one at a time (owners, loop, intake, actor).
+//     from an intake, one at a time (actors, loop, intake, actor).
 //   - A decision is the result: a unit of events and rows (change), the next
 //     state of the thread (state), and effects that follow the commit (effect).
 //     Its itemWriter, stepWriter, turnWriter and lateWriter add the events.

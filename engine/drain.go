@@ -18,13 +18,13 @@ func (e *Engine) Drain(ctx context.Context) error {
 	e.workers.claims.close()
 
 	empty := e.gate.whenEmpty()
-	e.owners.eachActor((*actor).leaveWaiting)
+	e.actors.eachActor((*actor).leaveWaiting)
 	if waitFor(ctx, empty, e.rules.cfg.DrainAfter) {
 		return nil
 	}
 	// Three quarters of the grace for agents, the rest for the commits.
 	within := e.rules.cfg.DrainGrace * 3 / 4
-	e.owners.eachActor(func(a *actor) { a.stopForDrain(within) })
+	e.actors.eachActor(func(a *actor) { a.stopForDrain(within) })
 	if !waitFor(ctx, empty, e.rules.cfg.DrainGrace) {
 		return context.DeadlineExceeded
 	}

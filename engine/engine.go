@@ -26,7 +26,7 @@ type Engine struct {
 	agentCancel context.CancelCauseFunc
 	prompts     sync.WaitGroup // agents at work
 
-	owners     *owners
+	actors     *actors
 	services   services
 	agentLocks threadLocks // one command at a time may ask the agent of a thread
 	dirs       directories
@@ -57,7 +57,7 @@ func New(cfg Config, store turns.Store, rows Rows, list []turns.Agent, log *zap.
 	e.reviews = newReviews(e)
 	e.rules.awaits, e.children = e.awaits, &Children{e}
 	e.workers = &Workers{e: e, secret: leaseSecret{rows: rows}}
-	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
+	e.actors = newActors(func(id string) *actor { return newActor(e, id) })
 	for _, is := range list {
 		name := is.Info().Name
 		if e.rules.agents[name] != nil {
@@ -102,7 +102,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	inboxes.Wait()
 	e.Leave() // actors first: what cancelled agents return then does not end a turn
 	e.workers.claims.close()
-	e.owners.wait() // each says why its agent is let go
+	e.actors.wait() // each says why its agent is let go
 	e.agentCancel(errAbandoned)
 	stopped := make(chan struct{})
 	go func() {
@@ -121,16 +121,16 @@ func (e *Engine) Run(ctx context.Context) error {
 // It does not wait, may be called at any time, and is for a stop that does not wait either;
 // Run does it at its end.
 func (e *Engine) Leave() {
-	for _, in := range e.owners.close() {
+	for _, in := range e.actors.close() {
 		in.stop()
 	}
 }
 
 // wake makes a thread's actor check whether a turn can start. The gate calls it
-// with its lock held: locks are taken in the order gate, owners, intake.
+// with its lock held: locks are taken in the order gate, actors, intake.
 func (e *Engine) wake(threadID string) {
 	// It fails only when the engine has stopped, and then no turn may start.
-	_ = e.owners.submit(threadID, (*actor).startNext, true)
+	_ = e.actors.submit(threadID, (*actor).startNext, true)
 }
 
 // call runs f in the actor of the thread, if that may decide, and waits for its
@@ -163,7 +163,7 @@ func inActorThen[R any](ctx context.Context, e *Engine, threadID string, f func(
 		err error
 	}
 	done := make(chan answer, 1)
-	err := e.owners.submit(threadID, func(a *actor) {
+	err := e.actors.submit(threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
 		if then != nil {
@@ -208,7 +208,7 @@ type Load struct {
 func (e *Engine) Load() Load {
 	running, slots, parked := e.gate.load()
 	return Load{
-		Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Parked: parked, Awaiting: int(e.awaits.n.Load()),
+		Actors: e.actors.count(), Active: running, Waiting: int(e.waiting.Load()), Parked: parked, Awaiting: int(e.awaits.n.Load()),
 		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(), Reviews: e.countedReviews(),
 	}
 }

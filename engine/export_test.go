@@ -33,9 +33,9 @@ func (e *Engine) Gate() GateState {
 
 // IntakeBytes is the agent output that waits at a thread.
 func (e *Engine) IntakeBytes(threadID string) int {
-	e.owners.mu.Lock()
-	a := e.owners.loops[threadID]
-	e.owners.mu.Unlock()
+	e.actors.mu.Lock()
+	a := e.actors.loops[threadID]
+	e.actors.mu.Unlock()
 	if a == nil {
 		return 0
 	}

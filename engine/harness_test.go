@@ -49,7 +49,7 @@ type harness struct {
 	model *puppet // named "model": as agent, but of kind acp, so that inboxes wake it
 	quick *quick  // named "quick": answers at once
 
-	view      *sqlite.View
+	reader    *sqlite.Reader
 	store     *sqlite.Store
 	faults    *faults
 	engine    *engine.Engine
@@ -152,13 +152,13 @@ func (h *harness) upWithout() {
 			h.t.Errorf("close store: %v", err)
 		}
 	}
-	h.view, h.store = store.View(), store
+	h.reader, h.store = store.Reader(), store
 	if h.faults == nil {
 		h.faults = newFaults()
 	}
-	h.faults.Store, h.faults.Rows = store, h.view
+	h.faults.Store, h.faults.Rows = store, h.reader
 	if h.o.rows != nil {
-		h.faults.Rows = h.o.rows(h.view)
+		h.faults.Rows = h.o.rows(h.reader)
 	}
 	agents := append([]turns.Agent{h.agent, h.deaf, h.quick, h.model, mailbox{}}, h.o.agents...)
 	log := h.o.log
@@ -173,7 +173,7 @@ func (h *harness) upWithout() {
 	if n := len(h.seen); n > 0 {
 		after = h.seen[n-1].Seq
 	}
-	h.cursor = notify.NewCursor(store.Tail(), h.view, notify.Filter{}, after)
+	h.cursor = notify.NewCursor(store.Tail(), h.reader, notify.Filter{}, after)
 }
 
 func (h *harness) run() {
@@ -192,7 +192,7 @@ func (h *harness) run() {
 		}
 		for _, a := range []*puppet{h.agent, h.deaf, h.model} {
 			if lent := a.lends(h.t); len(lent) > 0 {
-				h.t.Errorf("the engine has stopped, and the agent %s still lends the places of %q", a.name, lent)
+				h.t.Errorf("the engine has stopped, and the agent %s still lends the slots of %q", a.name, lent)
 			}
 		}
 	})
@@ -231,7 +231,7 @@ func (h *harness) check() {
 	c := newChecker(h.t, most)
 	c.replaces = h.mayFail
 	if c.log(h.seen); !c.failed {
-		c.rows(h.view)
+		c.rows(h.reader)
 	}
 	active, waiting := c.active()
 	if g := h.engine.Gate(); h.faults.healthy() && (g.Active-g.Granted > active || g.Active-g.Granted < active-waiting) {

@@ -280,10 +280,10 @@ func TestClosingAThreadPostsWhatIsPendingAndEndsItsTimersAndSubscriptions(t *tes
 				if _, reasons := h.waits("a"); len(reasons) != 1 || reasons[0] != inbox.ReasonLifecycle {
 					t.Errorf("posted %v", reasons)
 				}
-				if o, err := h.view.InboxOf(bg, "a"); err != nil || len(o.Subscriptions) != 0 {
+				if o, err := h.reader.InboxOf(bg, "a"); err != nil || len(o.Subscriptions) != 0 {
 					t.Errorf("overview %+v, %v", o, err)
 				}
-				if l, err := h.view.ListTimers(bg, "a"); err != nil || len(l) != 0 {
+				if l, err := h.reader.ListTimers(bg, "a"); err != nil || len(l) != 0 {
 					t.Errorf("timers %+v, %v", l, err)
 				}
 				if f := h.followers.Followers(); len(f) != 0 {

@@ -91,7 +91,7 @@ func (al *alarm) ring(ctx context.Context, now time.Time) (next time.Time, err e
 			continue
 		}
 		w := waiting{id, make(chan bool, 1)}
-		if al.x.e.owners.submit(id, func(a *actor) { a.inbox.inboxDue(w.done) }, true) == nil {
+		if al.x.e.actors.submit(id, func(a *actor) { a.inbox.inboxDue(w.done) }, true) == nil {
 			list = append(list, w)
 		}
 	}

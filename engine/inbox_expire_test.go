@@ -29,7 +29,7 @@ const look = 11 * time.Minute
 
 func (h *harness) rawRows(thread string) (n int) {
 	h.t.Helper()
-	if err := h.view.Read(bg, func(r ledger.Reader) error {
+	if err := h.reader.Read(bg, func(r ledger.Reader) error {
 		return r.Scan(ledger.Range{Index: inbox.RawOfThread, Prefix: []any{thread}}, func(ledger.Values) error { n++; return nil })
 	}); err != nil {
 		h.t.Fatal(err)
@@ -65,7 +65,7 @@ func TestAcknowledgedEntriesExpireAndOthersStay(t *testing.T) {
 		if again := h.ingest("a", item("1"), grouped("3", "pr:1")); !again.Results[0].Duplicate || !again.Results[1].Duplicate {
 			t.Errorf("again: %+v", again)
 		}
-		if _, err := h.view.ExpandEntry(bg, inbox.Expand{ThreadID: "a", EntryID: digest, Limit: 10}); err == nil {
+		if _, err := h.reader.ExpandEntry(bg, inbox.Expand{ThreadID: "a", EntryID: digest, Limit: 10}); err == nil {
 			t.Error("an expired entry was expanded")
 		}
 		h.restart()
@@ -232,10 +232,10 @@ func stopRemovalAfter(t *testing.T, units int) (stopped bool) {
 // sound checks the store as doctor does.
 func (h *harness) sound() {
 	h.t.Helper()
-	if out, err := persist.Refold(bg, h.view); err != nil || len(out.Differences) > 0 {
+	if out, err := persist.Refold(bg, h.reader); err != nil || len(out.Differences) > 0 {
 		h.t.Errorf("refold: %d differences, the first is %v; %v", len(out.Differences), out.Differences[:min(1, len(out.Differences))], err)
 	}
-	list, err := h.view.Check(bg)
+	list, err := h.reader.Check(bg)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func (h *harness) inboxOrNone(thread string, first inbox.Ingested) {
 	if all := h.allEntries(thread); there != (p.UnackedEntries > 0) || there != (len(p.Entries) > 0) || there != (len(all) > 0) {
 		h.t.Errorf("the row of the inbox is there: %v, %d entries of %d can be read, %d with old ones", there, len(p.Entries), p.UnackedEntries, len(all))
 	}
-	_, err := h.view.ExpandEntry(bg, inbox.Expand{ThreadID: thread, EntryID: first.EntryID})
+	_, err := h.reader.ExpandEntry(bg, inbox.Expand{ThreadID: thread, EntryID: first.EntryID})
 	if there && err != nil || !there && !errors.Is(err, inbox.ErrEntryExpired) {
 		h.t.Errorf("the row of the inbox is there: %v, the items of an entry: %v", there, err)
 	}
@@ -264,7 +264,7 @@ func (h *harness) inboxOrNone(thread string, first inbox.Ingested) {
 // neededFrom is where a prune of everything would stop.
 func (h *harness) neededFrom() (seq int64) {
 	h.t.Helper()
-	if err := h.view.ReadToDecide(bg, func(r ledger.Reader) (err error) {
+	if err := h.reader.ReadToDecide(bg, func(r ledger.Reader) (err error) {
 		seq, err = persist.NeededFrom(r)
 		return err
 	}); err != nil {
@@ -276,7 +276,7 @@ func (h *harness) neededFrom() (seq int64) {
 // inboxRows counts the rows of a thread's inbox.
 func (h *harness) inboxRows(thread string) (n int) {
 	h.t.Helper()
-	if err := h.view.Read(bg, func(r ledger.Reader) error {
+	if err := h.reader.Read(bg, func(r ledger.Reader) error {
 		for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
 			if err := r.Scan(ledger.Range{Index: ix, Prefix: []any{thread}}, func(ledger.Values) error { n++; return nil }); err != nil {
 				return err

@@ -525,7 +525,7 @@ func TestSubscriptionIsReadAsItWasCreated(t *testing.T) {
 				}
 				shown = append(shown, encoded(t, r.Subscription))
 			}
-			over, err := h.view.InboxOf(bg, "a")
+			over, err := h.reader.InboxOf(bg, "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -584,7 +584,7 @@ func TestItemsSayWhichSubscriptionsHaveLetThemIn(t *testing.T) {
 		h.ended(h.start("b").TurnID)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		page, err := h.view.InboxItems(bg, inbox.ItemQuery{ThreadID: "a"})
+		page, err := h.reader.InboxItems(bg, inbox.ItemQuery{ThreadID: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func (x *Inboxes) arrive(ctx context.Context, threadID string, in *arrival) (inb
 		return inbox.IngestResult{}, turns.ErrOverloaded
 	}
 	in.done = make(chan arrived, 1)
-	if err := x.e.owners.arrive(threadID, in); err != nil {
+	if err := x.e.actors.arrive(threadID, in); err != nil {
 		x.waiting.Add(-int64(in.size))
 		return inbox.IngestResult{}, err
 	}
@@ -67,7 +67,7 @@ func (x *Inboxes) arrive(ctx context.Context, threadID string, in *arrival) (inb
 
 // arrive puts items into the intake of a thread's actor. It starts the actor if
 // there is none.
-func (o *owners) arrive(threadID string, in *arrival) error {
+func (o *actors) arrive(threadID string, in *arrival) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l, err := o.loop(threadID)
@@ -170,7 +170,7 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 			d.fence(list[0].ends)
 		}
 		err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-			if err := b.SettleLags(); err != nil {
+			if err := b.PostLags(); err != nil {
 				return err
 			}
 			for i, in := range list {

@@ -99,7 +99,7 @@ func (x *Inboxes) leasesMoved(ctx context.Context, after string) (ids []string, 
 // look lets the actor of a thread look at the leases of its inbox. It reports whether that could.
 func (x *Inboxes) look(ctx context.Context, id string) bool {
 	done := make(chan bool, 1)
-	if x.e.owners.submit(id, func(a *actor) {
+	if x.e.actors.submit(id, func(a *actor) {
 		ok := false // also after a panic
 		defer func() { done <- ok }()
 		ok = a.inbox.doDue(true)

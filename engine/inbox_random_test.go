@@ -70,7 +70,7 @@ func (h *harness) inboxMove(r *rand.Rand, n int) {
 		_, _ = x.Ingest(bg, inbox.Ingest{ThreadID: th, Items: list})
 	case 6:
 		if all := h.allEntries(th); len(all) > 0 {
-			shown, err := h.view.ExpandEntry(bg, inbox.Expand{ThreadID: th, EntryID: all[r.IntN(len(all))].EntryID})
+			shown, err := h.reader.ExpandEntry(bg, inbox.Expand{ThreadID: th, EntryID: all[r.IntN(len(all))].EntryID})
 			c := inbox.Ack{ThreadID: th}
 			for i := range shown.Items {
 				if r.IntN(2) == 0 {
@@ -92,7 +92,7 @@ func (h *harness) inboxMove(r *rand.Rand, n int) {
 	case 9, 10:
 		_, _ = h.engine.Start(bg, turns.Start{ThreadID: th, Input: text("x"), OnBusy: []turns.OnBusy{"", turns.BusyInterrupt, turns.BusySteer}[r.IntN(3)]})
 	case 11, 12:
-		if l, err := h.view.ListTurns(bg, turns.Query{ThreadID: th, Limit: 1, Newest: true}); err == nil && len(l.Rows) > 0 {
+		if l, err := h.reader.ListTurns(bg, turns.Query{ThreadID: th, Limit: 1, Newest: true}); err == nil && len(l.Rows) > 0 {
 			_, _, _ = h.engine.Interrupt(bg, turns.Interrupt{TurnID: l.Rows[0].TurnID})
 		}
 	case 13:
@@ -123,7 +123,7 @@ func (h *harness) inboxMove(r *rand.Rand, n int) {
 		h.faults.fail(nil)
 		h.up()
 	case 20:
-		if l, err := h.view.ListTurns(bg, turns.Query{ThreadID: th, Limit: 1, Newest: true}); err == nil && len(l.Rows) > 0 {
+		if l, err := h.reader.ListTurns(bg, turns.Query{ThreadID: th, Limit: 1, Newest: true}); err == nil && len(l.Rows) > 0 {
 			_, _ = h.engine.Retry(bg, turns.Retry{TurnID: l.Rows[0].TurnID})
 		}
 	case 21:
@@ -157,7 +157,7 @@ func TestNoWakeIsLostWhateverHappens(t *testing.T) {
 					for j := range 2 {
 						_, _ = h.inboxes().DeleteTimer(bg, inbox.DeleteTimer{ThreadID: id, TimerID: fmt.Sprint("timer", j)})
 					}
-					if th, err := h.view.ReadThread(bg, id, 0); err != nil || th.Thread.State == threads.Paused {
+					if th, err := h.reader.ReadThread(bg, id, 0); err != nil || th.Thread.State == threads.Paused {
 						h.change(id, threads.VerbResume) // only these: a resume judges the thread in any case
 					}
 					if seed%2 == 0 {
@@ -182,7 +182,7 @@ func TestNoWakeIsLostWhateverHappens(t *testing.T) {
 					if box == nil {
 						continue
 					}
-					th, err := h.view.ReadThread(bg, id, 0)
+					th, err := h.reader.ReadThread(bg, id, 0)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -61,7 +61,7 @@ func TestTimersFireOnTime(t *testing.T) {
 				t.Errorf("fired %v late", late)
 			}
 		}
-		l, err := h.view.ListTimers(bg, "a")
+		l, err := h.reader.ListTimers(bg, "a")
 		if err != nil || len(l) != 2 || !l[0].NextAt.Equal(began.Add(300*time.Second)) || !l[1].NextAt.Equal(began.Add(6*time.Minute)) {
 			t.Errorf("timers %+v, %v", l, err)
 		}

@@ -183,7 +183,7 @@ func (w *inboxWriter) turnEnds(end turns.State) {
 	}
 	if err == nil && end == turns.Completed && w.settings().Ack == inbox.AckTurnEnd {
 		if err = w.book().AckTold(act.turn.TurnID); err == nil {
-			err = w.book().SettleLags()
+			err = w.book().PostLags()
 		}
 	}
 	if err != nil && w.d.change.err == nil {

@@ -243,7 +243,7 @@ func TestAllIsJudgedAgainWhenASlotIsFree(t *testing.T) {
 
 func TestWhoInterruptsDecidesWhetherAThreadIsHeld(t *testing.T) {
 	held := func(h *harness) bool {
-		th, err := h.view.ReadThread(bg, "a", 0)
+		th, err := h.reader.ReadThread(bg, "a", 0)
 		if err != nil {
 			h.t.Fatal(err)
 		}

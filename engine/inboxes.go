@@ -98,7 +98,7 @@ func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error)
 		r, err := inboxDecision(ctx, x, c.ThreadID, c.Key, turns.By(c.By), func(d *decision, b *inbox.Book) (inbox.AckResult, error) {
 			r, err := b.Ack(c)
 			if err == nil {
-				err = b.SettleLags()
+				err = b.PostLags()
 			}
 			r.Add(sum)
 			d.unfinished = r.Next != 0

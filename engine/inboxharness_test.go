@@ -28,7 +28,7 @@ func (mailbox) Run(context.Context, *turns.Prompt) turns.Outcome {
 // followLog runs a dispatcher for the source events, as the server does.
 func (h *harness) followLog() (stop func()) {
 	h.t.Helper()
-	position, err := h.view.Position(bg)
+	position, err := h.reader.Position(bg)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func (h *harness) followLog() (stop func()) {
 	if h.o.forget {
 		store = forgetful{store}
 	}
-	d, err := follow.Open(bg, follow.Config{Store: store, View: h.view, Tail: h.store.Tail(), LogID: position.LogID})
+	d, err := follow.Open(bg, follow.Config{Store: store, Reader: h.reader, Tail: h.store.Tail(), LogID: position.LogID})
 	if err != nil {
 		h.t.Fatalf("follow: %v", err)
 	}
@@ -143,7 +143,7 @@ func (h *harness) read(q inbox.Read) inbox.Page {
 	if q.Limit == 0 {
 		q.Limit = 1000
 	}
-	p, err := h.view.ReadInbox(bg, q)
+	p, err := h.reader.ReadInbox(bg, q)
 	if err != nil {
 		h.t.Fatalf("read the inbox of %s: %v", q.ThreadID, err)
 	}
@@ -153,7 +153,7 @@ func (h *harness) read(q inbox.Read) inbox.Page {
 // box reads the row of an inbox; nil if there is none.
 func (h *harness) box(thread string) *inbox.Inbox {
 	h.t.Helper()
-	b, err := h.view.LoadInbox(bg, thread)
+	b, err := h.reader.LoadInbox(bg, thread)
 	if err != nil {
 		h.t.Fatalf("load the inbox of %s: %v", thread, err)
 	}

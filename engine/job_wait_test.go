@@ -69,7 +69,7 @@ func TestAJobIsWaitedFor(t *testing.T) {
 			h.done(work, "green")
 			h.idle(h.model)
 		}},
-		{"in a place that is lent", setup{}, func(h *harness) {
+		{"in a slot that is lent", setup{}, func(h *harness) {
 			h.workflow()
 			from := h.waitedJob("a", "tests", 600)
 			h.next(h.agent).end(turns.Completed)

@@ -2,15 +2,15 @@ package engine
 
 import "github.com/seed82539d15/holon/turns"
 
-// lent is the prompt whose place at its agent is lent, because the agent waits in a call for
+// lent is the prompt whose slot at its agent is lent, because the agent waits in a call for
 // child turns. It belongs to the actor's goroutine.
 type lent struct {
 	prompt executor // nil = none
 	lender turns.Lender
 }
 
-// follow lends the place or reclaims it, as the actor's state says. The loop calls it after
-// everything that may change that, so that no place stays lent, however the call or the
+// follow lends the slot or reclaims it, as the actor's state says. The loop calls it after
+// everything that may change that, so that no slot stays lent, however the call or the
 // prompt ends.
 func (l *lent) follow(a *actor) {
 	var now executor

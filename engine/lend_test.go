@@ -12,13 +12,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// lent checks whose places at their agents are lent. That nothing is lent or reclaimed twice,
+// lent checks whose slots at their agents are lent. That nothing is lent or reclaimed twice,
 // and nothing stays lent, is checked when the engine of any test stops.
 func (h *harness) lent(threads ...string) {
 	h.t.Helper()
 	synctest.Wait()
 	if got := h.model.lends(h.t); !slices.Equal(got, threads) {
-		h.t.Errorf("the places of %q are lent, want %q", got, threads)
+		h.t.Errorf("the slots of %q are lent, want %q", got, threads)
 	}
 }
 
@@ -37,8 +37,8 @@ func (h *harness) owner(retry *turns.RetryPolicy) (c *call, child string, hangUp
 	return c, child, cancel
 }
 
-// A place is lent while the agent waits in a call, however the call or its prompt ends.
-func TestAPlaceIsLentWhileTheAgentWaitsInACall(t *testing.T) {
+// A slot is lent while the agent waits in a call, however the call or its prompt ends.
+func TestASlotIsLentWhileTheAgentWaitsInACall(t *testing.T) {
 	for name, end := range map[string]func(h *harness, c *call, child string, hangUp func()){
 		"the child ends": func(h *harness, c *call, _ string, _ func()) {
 			h.done(h.next(h.agent), "the result")
@@ -104,7 +104,7 @@ func TestAPlaceIsLentWhileTheAgentWaitsInACall(t *testing.T) {
 }
 
 // What a call of an attempt before says is not of the next one.
-func TestAPlaceIsLentByTheAttemptThatWaits(t *testing.T) {
+func TestASlotIsLentByTheAttemptThatWaits(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c, child, hangUp := h.owner(retrying())
 		c.out <- turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash}
@@ -122,9 +122,9 @@ func TestAPlaceIsLentByTheAttemptThatWaits(t *testing.T) {
 	})
 }
 
-// A turn that a person is asked about keeps its place: more questions than places would
+// A turn that a person is asked about keeps its slot: more questions than slots would
 // start more agents than there is memory for.
-func TestAPlaceIsNotLentToAPerson(t *testing.T) {
+func TestASlotIsNotLentToAPerson(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "model")
 		h.start("a")
@@ -137,7 +137,7 @@ func TestAPlaceIsNotLentToAPerson(t *testing.T) {
 }
 
 // Who waits for a turn and is not the agent of its owner lends nothing.
-func TestOnlyTheOwnersAgentLendsItsPlace(t *testing.T) {
+func TestOnlyTheOwnersAgentLendsItsSlot(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.family("b")
 		child := h.child("a", "b", true)

@@ -18,7 +18,7 @@ func TestLinesAreOfTheThreadThatChangedThem(t *testing.T) {
 		lines := func(added, removed int64) {
 			t.Helper()
 			time.Sleep(time.Second) // of the bubble: output is committed together with what follows soon
-			l, err := h.view.Summaries(bg, turns.SummaryQuery{Query: threads.Query{IDs: []string{"a"}}})
+			l, err := h.reader.Summaries(bg, turns.SummaryQuery{Query: threads.Query{IDs: []string{"a"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestLinesAreOfTheThreadThatChangedThem(t *testing.T) {
 		last.end(turns.Completed) // the item completes with its turn
 		h.endedIn(c.TurnID, 4)
 		lines(7, 3)
-		out, err := persist.Refold(bg, h.view)
+		out, err := persist.Refold(bg, h.reader)
 		if err != nil || len(out.Differences) > 0 {
 			t.Errorf("%+v, %v", out.Differences, err)
 		}

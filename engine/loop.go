@@ -7,9 +7,9 @@ import "time"
 type loop struct {
 	a      *actor
 	in     *intake
-	owners *owners
+	actors *actors
 
-	emitters int // goroutines about to put output in; guarded by the mutex of owners
+	emitters int // goroutines about to put output in; guarded by the mutex of actors
 }
 
 // run serves the intake until the thread has nothing to do or is stopped.
@@ -54,7 +54,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 		select {
 		case <-l.in.bell:
 		case <-timer.C:
-			if a.idle() && l.owners.retire(l) {
+			if a.idle() && l.actors.retire(l) {
 				return true
 			}
 		case <-l.in.quit:

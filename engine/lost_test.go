@@ -11,7 +11,7 @@ import (
 // lost lists the threads of the turns that a restart has ended.
 func (h *harness) lost(want ...string) {
 	h.t.Helper()
-	l, err := h.view.ListTurns(bg, turns.Query{EndedBy: turns.EndedByRestart})
+	l, err := h.reader.ListTurns(bg, turns.Query{EndedBy: turns.EndedByRestart})
 	var got []string
 	for _, t := range l.Rows {
 		got = append(got, t.ThreadID)
@@ -40,11 +40,11 @@ func TestWhatACrashEndsIsListed(t *testing.T) {
 		h.lost()
 		h.restart()
 		h.lost("last", "plain")
-		if r, err := h.view.ReadThread(bg, "last", 1); err != nil || r.Turns[0].State != turns.Failed || r.Turns[0].Reason != turns.ServerRestarted {
+		if r, err := h.reader.ReadThread(bg, "last", 1); err != nil || r.Turns[0].State != turns.Failed || r.Turns[0].Reason != turns.ServerRestarted {
 			t.Errorf("the last attempt: %+v, %v", r.Turns, err)
 		}
 		h.next(h.agent).end(turns.Completed) // the one that is retried
-		r, err := h.view.ReadThread(bg, "plain", 1)
+		r, err := h.reader.ReadThread(bg, "plain", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

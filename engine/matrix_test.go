@@ -283,7 +283,7 @@ func (h *harness) matrixState(id string, thread threads.State, turn string) (tur
 	case threads.Closed:
 		h.change(id, threads.VerbClose)
 	}
-	th, err := h.view.ReadThread(bg, id, 0)
+	th, err := h.reader.ReadThread(bg, id, 0)
 	if err != nil || th.Thread.State != thread {
 		h.t.Errorf("%s: the thread is %+v, %v", id, th.Thread, err)
 	}

@@ -55,7 +55,7 @@ func TestWhatAnAgentSaysOutsideOfATurnIsStoredWithoutOne(t *testing.T) {
 				if u := h.updates(); len(u) != 1 || u[0].Title != "told" {
 					t.Errorf("updates: %+v", u)
 				}
-				l, err := h.view.ListItems(bg, items.Query{ThreadID: "a"})
+				l, err := h.reader.ListItems(bg, items.Query{ThreadID: "a"})
 				if err != nil || len(l.Rows) != 2 || l.Rows[0].ItemID != one.ItemID || l.Rows[0].TurnID != "" {
 					t.Errorf("items of the thread: %+v, %v", l.Rows, err)
 				}

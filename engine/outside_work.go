@@ -91,9 +91,9 @@ func (r *rules) mustFit(msgs []items.UserMessage) error {
 // clients, so that one that comes later goes before it.
 const outsideRank = 1 << 40
 
-// place returns the rank and the position of a turn that is queued as the last one, or as the
+// queuePosition returns the rank and the position of a turn that is queued as the last one, or as the
 // first one, of its kind: outside work, or not.
-func (s *state) place(outside, first bool) (rank int64, position int) {
+func (s *state) queuePosition(outside, first bool) (rank int64, position int) {
 	own := s.ownTurns()
 	list, rank, position := s.queue[:own], int64(0), 1
 	if outside {

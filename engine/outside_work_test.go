@@ -386,7 +386,7 @@ func TestOutsideWorkDoesNotEndThatAThreadIsHeld(t *testing.T) {
 		h.send("m", "news")
 		time.Sleep(time.Minute)
 		h.idle(h.model)
-		if th, err := h.view.ReadThread(bg, "m", 0); err != nil || !th.Thread.Held {
+		if th, err := h.reader.ReadThread(bg, "m", 0); err != nil || !th.Thread.Held {
 			t.Errorf("%+v, %v", th.Thread, err)
 		}
 	})

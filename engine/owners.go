@@ -6,9 +6,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// owners has the actors of busy threads, at most one for each. It is safe for use
-// by many goroutines. Locks are taken in the order gate, owners, intake.
-type owners struct {
+// actors has the actors of busy threads, at most one for each. It is safe for use
+// by many goroutines. Locks are taken in the order gate, actors, intake.
+type actors struct {
 	newActor func(threadID string) *actor
 	wg       sync.WaitGroup
 
@@ -18,13 +18,13 @@ type owners struct {
 	ended  chan struct{} // closed with closed
 }
 
-func newOwners(newActor func(threadID string) *actor) *owners {
-	return &owners{newActor: newActor, loops: map[string]*loop{}, ended: make(chan struct{})}
+func newActors(newActor func(threadID string) *actor) *actors {
+	return &actors{newActor: newActor, loops: map[string]*loop{}, ended: make(chan struct{})}
 }
 
 // submit puts a command into the intake of a thread's actor. It starts the actor
 // if there is none. force ignores the bound on commands.
-func (o *owners) submit(threadID string, f func(*actor), force bool) error {
+func (o *actors) submit(threadID string, f func(*actor), force bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l, err := o.loop(threadID)
@@ -36,7 +36,7 @@ func (o *owners) submit(threadID string, f func(*actor), force bool) error {
 
 // loop returns the loop of the thread's actor, and starts it if there is none.
 // The caller holds mu.
-func (o *owners) loop(threadID string) (*loop, error) {
+func (o *actors) loop(threadID string) (*loop, error) {
 	if o.closed {
 		return nil, turns.ErrDraining
 	}
@@ -49,7 +49,7 @@ func (o *owners) loop(threadID string) (*loop, error) {
 
 // hold returns the intake of the thread's actor. The actor does not retire until
 // release is called, so that the caller can wait for room.
-func (o *owners) hold(threadID string) (in *intake, release func(), err error) {
+func (o *actors) hold(threadID string) (in *intake, release func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l, err := o.loop(threadID)
@@ -65,7 +65,7 @@ func (o *owners) hold(threadID string) (in *intake, release func(), err error) {
 }
 
 // retire removes an idle actor, unless something has come for it meanwhile.
-func (o *owners) retire(l *loop) bool {
+func (o *actors) retire(l *loop) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !l.in.empty() || l.emitters > 0 {
@@ -76,7 +76,7 @@ func (o *owners) retire(l *loop) bool {
 }
 
 // eachActor gives a command of the engine's own to all actors.
-func (o *owners) eachActor(f func(*actor)) {
+func (o *actors) eachActor(f func(*actor)) {
 	o.mu.Lock()
 	ids := make([]string, 0, len(o.loops))
 	for id := range o.loops {
@@ -88,9 +88,9 @@ func (o *owners) eachActor(f func(*actor)) {
 	}
 }
 
-// put starts a as the owner of its thread, which must have none. After close it does
+// put starts a as the actor of its thread, which must have none. After close it does
 // nothing: commands of the thread are refused like those of all others.
-func (o *owners) put(a *actor) {
+func (o *actors) put(a *actor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.closed {
@@ -99,15 +99,15 @@ func (o *owners) put(a *actor) {
 }
 
 // start runs a in a goroutine. The caller holds mu.
-func (o *owners) start(a *actor) *loop {
-	l := &loop{a: a, in: a.in, owners: o}
+func (o *actors) start(a *actor) *loop {
+	l := &loop{a: a, in: a.in, actors: o}
 	o.loops[a.id] = l
 	o.wg.Go(l.run)
 	return l
 }
 
 // count is how many actors there are.
-func (o *owners) count() int {
+func (o *actors) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.loops)
@@ -115,7 +115,7 @@ func (o *owners) count() int {
 
 // close refuses new actors and returns the intakes of those that run. The caller
 // stops these; a later call returns none.
-func (o *owners) close() []*intake {
+func (o *actors) close() []*intake {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -131,4 +131,4 @@ func (o *owners) close() []*intake {
 }
 
 // wait returns when all actors have ended.
-func (o *owners) wait() { o.wg.Wait() }
+func (o *actors) wait() { o.wg.Wait() }

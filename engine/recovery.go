@@ -74,7 +74,7 @@ func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
 			found, err = turnEnded, nil
 			broken := newActor(e, threadID)
 			broken.dead = fmt.Errorf("recover thread %s: %w", threadID, turns.ErrInternal)
-			e.owners.put(broken)
+			e.actors.put(broken)
 		}
 	}()
 	return a.recoverThread()

@@ -74,7 +74,7 @@ func (d *decision) retry(c turns.Retry, forJob bool) (turns.RetryResult, error) 
 	if t, err = d.child.mayRetryChild(t, forJob); err != nil {
 		return turns.RetryResult{}, err
 	}
-	rank, position := d.next().place(t.Outside, false)
+	rank, position := d.next().queuePosition(t.Outside, false)
 	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage, RequestedBy: requestedBy(c.By)})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {

@@ -187,6 +187,6 @@ func (k *reviewKeeper) follow(d *decision) {
 // which it waits may have changed.
 func (k *reviewKeeper) lookAtOwner(t *turns.Turn) {
 	if t.IsChild() {
-		_ = k.a.e.owners.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
+		_ = k.a.e.actors.submit(t.Parent.ThreadID, look, true) // fails only when the engine has stopped
 	}
 }

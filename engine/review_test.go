@@ -418,7 +418,7 @@ func TestOwnerDoesNotWaitForAChildInReview(t *testing.T) {
 		if e.TurnID != child.TurnID || e.Reason != string(turns.DetachInReview) || h.turn(child.TurnID).AttentionPolicy != turns.Notify {
 			t.Errorf("detached %s", e)
 		}
-		if counts, err := h.view.Children(bg, "a"); err != nil || counts.Notify != 1 || counts.Untold != 0 {
+		if counts, err := h.reader.Children(bg, "a"); err != nil || counts.Notify != 1 || counts.Untold != 0 {
 			t.Errorf("%+v, %v", counts, err)
 		}
 		h.idle(h.model)

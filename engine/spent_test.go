@@ -17,7 +17,7 @@ func TestRetriesNeverLowerWhatAThreadHasSpent(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		spent := func(tokens int64, millionths int64) {
 			t.Helper()
-			got, err := h.view.ReadThread(bg, "a", 0)
+			got, err := h.reader.ReadThread(bg, "a", 0)
 			if err != nil {
 				t.Fatal(err)
 			}

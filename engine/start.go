@@ -159,7 +159,7 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	if d.next().isFull(q.child.Outside, bound) {
 		return turns.StartResult{}, turns.ErrQueueFull
 	}
-	rank, position := d.next().place(q.child.Outside, q.OnBusy == turns.BusyInterrupt || q.rejected != nil)
+	rank, position := d.next().queuePosition(q.child.Outside, q.OnBusy == turns.BusyInterrupt || q.rejected != nil)
 	event := &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,

@@ -17,7 +17,7 @@ import (
 func (h *harness) steps(turnID string, all bool) (out []string) {
 	h.t.Helper()
 	synctest.Wait()
-	l, err := h.view.ListSteps(bg, turns.StepQuery{TurnID: turnID, Limit: 1000, IncludeSuperseded: all})
+	l, err := h.reader.ListSteps(bg, turns.StepQuery{TurnID: turnID, Limit: 1000, IncludeSuperseded: all})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestLongQuestionsAndAnswersAreToldWhole(t *testing.T) {
 
 func (h *harness) inputs(turnID string) []*items.Item {
 	h.t.Helper()
-	list, err := h.view.Input(bg, turnID)
+	list, err := h.reader.Input(bg, turnID)
 	if err != nil {
 		h.t.Fatal(err)
 	}

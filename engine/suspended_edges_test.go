@@ -24,8 +24,8 @@ func TestPauseAndAnswerOfASuspendedTurn(t *testing.T) {
 	})
 }
 
-// Many turns that wait over a restart take no places, and keep none from waiting.
-func TestManySuspendedTurnsTakeNoPlaces(t *testing.T) {
+// Many turns that wait over a restart take no slots, and keep none from waiting.
+func TestManySuspendedTurnsTakeNoSlots(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 2, MaxWaitingTurns: 1}}, func(h *harness) {
 		h.lends = true
 		var list []*asked

@@ -15,7 +15,7 @@ import (
 func (h *harness) titled(thread, want string) {
 	h.t.Helper()
 	h.updates() // everything is at rest
-	got, err := h.view.ReadThread(bg, thread, 0)
+	got, err := h.reader.ReadThread(bg, thread, 0)
 	if err != nil || got.Thread == nil || got.Thread.Title != want {
 		h.t.Errorf("%s: %+v, %v, want the title %q", thread, got.Thread, err, want)
 	}

@@ -754,7 +754,7 @@ func (l *treeLog) atTheEnd() {
 		if !t.State.Ended() {
 			l.breaks("P2", "%s in %s never ends: %s %s %s", id, t.ThreadID, t.State, t.Progress, t.Reason)
 		}
-		row, err := w.h.view.Turn(bg, id)
+		row, err := w.h.reader.Turn(bg, id)
 		if err != nil || row == nil {
 			w.h.t.Errorf("read %s: %v", id, err)
 			continue

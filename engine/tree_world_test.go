@@ -262,7 +262,7 @@ func (w *forest) verdict(l *life, ctx context.Context, owner string, pick int, b
 	var list turns.List[turns.Turn]
 	for i := 0; ; i++ {
 		var err error
-		list, err = w.h.view.ListTurns(ctx, turns.Query{ParentThreadID: owner, Review: turns.ReviewPending, Limit: 5})
+		list, err = w.h.reader.ListTurns(ctx, turns.Query{ParentThreadID: owner, Review: turns.ReviewPending, Limit: 5})
 		if err != nil || len(list.Rows) == 0 && (by != turns.ByClient || i == 30 || ctx.Err() != nil) {
 			return
 		}
@@ -543,7 +543,7 @@ func (w *forest) do(l *life, m treeMove) {
 		w.startChild(l, l.ctx, child, "", pick)
 	case "job":
 		id := w.pick(pick)
-		if t, err := w.h.view.Turn(l.ctx, id); err == nil && t != nil && slices.Contains(w.p.Threads, t.ThreadID) {
+		if t, err := w.h.reader.Turn(l.ctx, id); err == nil && t != nil && slices.Contains(w.p.Threads, t.ThreadID) {
 			l.wg.Go(func() {
 				w.job(l, l.ctx, &threads.Parent{ThreadID: t.ThreadID, TurnID: id}, fmt.Sprint("part/", pick%3), "", float64(1+pick%4))
 			})
@@ -618,7 +618,7 @@ func (w *forest) do(l *life, m treeMove) {
 	case "wrong verdict":
 		w.give(l, l.ctx, turns.ReviewTurn{TurnID: w.pick(pick), Attempt: 1 + pick%2, Verdict: turns.Verdicts[pick%3], Note: "look again"})
 	case "ack":
-		if page, err := w.h.view.ReadInbox(l.ctx, inbox.Read{ThreadID: owner, Limit: 10}); err == nil && len(page.Entries) > 0 {
+		if page, err := w.h.reader.ReadInbox(l.ctx, inbox.Read{ThreadID: owner, Limit: 10}); err == nil && len(page.Entries) > 0 {
 			_, err := e.Inboxes().Ack(l.ctx, inbox.Ack{ThreadID: owner, EntryIDs: []notify.ID{page.Entries[pick%len(page.Entries)].EntryID}})
 			w.ok(l.ctx, m.Kind, err)
 		}
@@ -818,7 +818,7 @@ func (w *forest) settle(l *life) {
 	done := func(id, what string, err error) {
 		if errors.Is(err, threads.ErrClosed) { // it may be closed at any time, with the one above it
 			synctest.Wait()
-			if th, failed := h.view.ReadThread(bg, id, 0); failed == nil && !th.Thread.Open() {
+			if th, failed := h.reader.ReadThread(bg, id, 0); failed == nil && !th.Thread.Open() {
 				return
 			}
 		}
@@ -827,7 +827,7 @@ func (w *forest) settle(l *life) {
 		}
 	}
 	for i, id := range w.p.Threads {
-		th, err := h.view.ReadThread(bg, id, 0)
+		th, err := h.reader.ReadThread(bg, id, 0)
 		if err != nil || !th.Thread.Open() {
 			continue
 		}
@@ -861,14 +861,14 @@ func (w *forest) settle(l *life) {
 
 // atRest reports whether no turn is left, and no thread waits for its next wake.
 func (w *forest) atRest() bool {
-	c, err := w.h.view.Counts(bg)
+	c, err := w.h.reader.Counts(bg)
 	if err != nil {
 		w.h.t.Fatalf("counts: %v", err)
 	}
 	if c.TurnsActive+c.TurnsQueued > 0 {
 		return false
 	}
-	if list, err := w.h.view.ListTurns(bg, turns.Query{Review: turns.ReviewPending, Limit: 1}); err != nil || len(list.Rows) > 0 {
+	if list, err := w.h.reader.ListTurns(bg, turns.Query{Review: turns.ReviewPending, Limit: 1}); err != nil || len(list.Rows) > 0 {
 		return false
 	}
 	for _, id := range w.p.Threads {
@@ -881,7 +881,7 @@ func (w *forest) atRest() bool {
 
 // mayBeWoken reports whether new entries of the inbox wake the thread, now or later.
 func (w *forest) mayBeWoken(id string, box *inbox.Inbox) bool {
-	th, err := w.h.view.ReadThread(bg, id, 0)
+	th, err := w.h.reader.ReadThread(bg, id, 0)
 	if err != nil {
 		w.h.t.Fatalf("read %s: %v", id, err)
 	}

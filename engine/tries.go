@@ -78,12 +78,12 @@ func (t *tries) clone() *tries {
 	}
 }
 
-// settle replaces provisional seqs after the commit. Rows and spans have their
+// assignSeqs replaces provisional seqs after the commit. Rows and spans have their
 // seq from the commit already.
-func (t *tries) settle(first int64) {
+func (t *tries) assignSeqs(first int64) {
 	for path, p := range t.paths {
 		if p.first < 0 {
-			p.first = notify.Settle(p.first, first)
+			p.first = notify.AssignSeq(p.first, first)
 			t.paths[path] = p
 		}
 	}

@@ -111,7 +111,7 @@ func TestUpgradeFromSchema16WithActiveTurns(t *testing.T) {
 
 		h.toSchema16()
 		h.upWithout()
-		out, err := persist.Refold(bg, h.view)
+		out, err := persist.Refold(bg, h.reader)
 		if err != nil || len(out.Differences) > 0 {
 			t.Errorf("refold: %+v, %v", out, err)
 		}
@@ -150,7 +150,7 @@ func TestUpgradeFromSchema16KeepsWhatWakesAtOnce(t *testing.T) {
 		h.down()
 		h.toSchema16()
 		h.up()
-		out, err := persist.Refold(bg, h.view)
+		out, err := persist.Refold(bg, h.reader)
 		if err != nil || len(out.Differences) > 0 {
 			t.Errorf("refold: %+v, %v", out, err)
 		}

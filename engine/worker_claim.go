@@ -73,7 +73,7 @@ func (ws *Workers) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns
 		err      error
 	}
 	done := make(chan answer, 1)
-	err := ws.e.owners.submit(o.threadID, func(a *actor) {
+	err := ws.e.actors.submit(o.threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
 		out.r, out.replayed, out.err = a.claim(ctx, c, o)

@@ -67,7 +67,7 @@ func TestLeaseOfTheOriginalIsRefusedInARestoredLog(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		file := filepath.Join(t.TempDir(), "backup.db")
-		if err := h.view.Backup(bg, file); err != nil {
+		if err := h.reader.Backup(bg, file); err != nil {
 			t.Fatal(err)
 		}
 		h.down()

@@ -392,7 +392,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			t.Errorf("%d events were stored:\n%s", n-before, list(h.seen[before:]))
 		}
 		h.write(c.Lease, turns.ItemOp{Op: turns.OpAppend, ItemID: "open", Text: "b"})
-		if it, err := h.view.Item(bg, "open"); err != nil || it.Status != items.StatusInProgress || !strings.Contains(string(it.Content), `"ab"`) {
+		if it, err := h.reader.Item(bg, "open"); err != nil || it.Status != items.StatusInProgress || !strings.Contains(string(it.Content), `"ab"`) {
 			t.Errorf("open is %+v, %v", it, err)
 		}
 		h.write(c.Lease, turns.ItemOp{Op: turns.OpDelete, ItemID: "open"}, turns.ItemOp{Op: turns.OpDelete, ItemID: "gone"})

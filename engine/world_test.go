@@ -154,7 +154,7 @@ func (w *world) withoutDone(p *turns.Prompt) (rest []items.UserMessage) {
 
 // outliving lists the questions that must be open after a restart. The engine has stopped.
 func (w *world) outliving() (ids []string) {
-	l, err := w.h.view.ListItems(bg, items.Query{Status: items.StatusPending})
+	l, err := w.h.reader.ListItems(bg, items.Query{Status: items.StatusPending})
 	if err != nil {
 		w.h.t.Fatalf("list questions: %v", err)
 	}
@@ -499,7 +499,7 @@ func (w *world) again(e *engine.Engine, c turns.Start, pick int) {
 }
 
 func (w *world) respond(e *engine.Engine, pick int) {
-	l, err := w.h.view.ListItems(bg, items.Query{Status: items.StatusPending})
+	l, err := w.h.reader.ListItems(bg, items.Query{Status: items.StatusPending})
 	if err != nil || len(l.Rows) == 0 {
 		return
 	}
@@ -527,7 +527,7 @@ func (w *world) settle() {
 		w.ok("resume", err)
 	}
 	for range 1000 {
-		c, err := h.view.Counts(bg)
+		c, err := h.reader.Counts(bg)
 		if err != nil {
 			h.t.Fatalf("counts: %v", err)
 		}

@@ -206,14 +206,14 @@ func openState(dir string, sent int64, log []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	latest, err := compare(s.View(), log)
+	latest, err := compare(s.Reader(), log)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
 	if latest < sent {
 		return fmt.Errorf("%w: %d was sent, the log ends at %d", errLost, sent, latest)
 	}
-	v, err := sqlite.OpenView(dir)
+	v, err := sqlite.OpenReader(dir)
 	if err != nil {
 		return err
 	}

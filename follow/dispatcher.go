@@ -13,13 +13,13 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// View is what followers read: the log, and their rows.
-type View interface {
+// Reader is what followers read: the log, and their rows.
+type Reader interface {
 	notify.Log
 	Read(context.Context, func(ledger.Reader) error) error
 }
 
-// Store is what followers need of the log besides their View.
+// Store is what followers need of the log besides their Reader.
 type Store interface {
 	// Append commits a unit. It is called until Run has returned.
 	Append(*ledger.Unit) (ledger.Receipt, error)
@@ -27,14 +27,14 @@ type Store interface {
 	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
 }
 
-// Config is what a Dispatcher works with. Store, View, Tail and LogID are
+// Config is what a Dispatcher works with. Store, Reader, Tail and LogID are
 // required.
 type Config struct {
 	Store  Store
-	View   View
+	Reader Reader
 	Tail   *notify.Tail
 	LogID  string
-	Owners Owners // nil: tasks are an error
+	Actors Actors // nil: tasks are an error
 	// Report is called with the errors of followers, and with "" for errors of
 	// the Dispatcher. It must not block, nor call the Dispatcher. nil = no
 	// reports.
@@ -79,14 +79,14 @@ type Dispatcher struct {
 	writes sync.Mutex // held to write rows of followers, except moves
 	reread bool       // guarded by writes: a save has failed, perhaps after its commit
 
-	mu    sync.Mutex
-	lanes map[string]*Lane // also for rows whose follower has not been added
-	index index
-	at    int64 // every event up to this seq has been looked up in index
-	saved row   // the dispatcher's own row
-	limit int64 // below this seq nothing is kept for followers
-	run   context.Context
-	work  sync.WaitGroup // goroutines of lanes, and the one that saves
+	mu        sync.Mutex
+	followers map[string]*Progress // also for rows whose follower has not been added
+	index     index
+	at        int64 // every event up to this seq has been looked up in index
+	saved     row   // the dispatcher's own row
+	limit     int64 // below this seq nothing is kept for followers
+	run       context.Context
+	work      sync.WaitGroup // goroutines of followers, and the one that saves
 }
 
 // Open reads the stored positions. It starts nothing: see Run.
@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{
 		cfg: cfg, slots: make(chan struct{}, cfg.MaxBusy), pages: make(chan struct{}, pageReaders), due: make(chan struct{}, 1),
-		lanes: map[string]*Lane{}, index: index{}, at: cfg.Tail.Head(),
+		followers: map[string]*Progress{}, index: index{}, at: cfg.Tail.Head(),
 	}
 	d.saved = row{logID: cfg.LogID, scanned: d.at, fresh: true}
 	rows, err := d.rows(ctx)
@@ -114,7 +114,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 			d.at = d.saved.scanned
 			continue
 		}
-		d.lanes[r.name] = newLane(d, r, d.at)
+		d.followers[r.name] = newProgress(d, r, d.at)
 	}
 	d.setFloor()
 	return d, nil
@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 
 // rows reads the stored rows.
 func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
-	if err = d.cfg.View.Read(ctx, func(tx ledger.Reader) error {
+	if err = d.cfg.Reader.Read(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
 			rows = append(rows, readRow(v))
 			return nil
@@ -136,15 +136,15 @@ func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
 // Add adds a follower, also while Run is running. A follower that has no
 // position yet gets one, durably, before Add returns. Errors are ErrTaken,
 // ErrTooMany, or the store's.
-func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
+func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Progress, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
 	d.writes.Lock()
 	defer d.writes.Unlock()
 	d.mu.Lock()
-	l := d.lanes[f.Name]
-	taken, many := l != nil && l.f.Handle != nil, l == nil && len(d.lanes) >= d.cfg.MaxFollowers
+	l := d.followers[f.Name]
+	taken, many := l != nil && l.f.Handle != nil, l == nil && len(d.followers) >= d.cfg.MaxFollowers
 	d.mu.Unlock()
 	switch {
 	case taken:
@@ -156,7 +156,7 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 		if err != nil {
 			return nil, fmt.Errorf("add the follower %s: %w", f.Name, err)
 		}
-		l = newLane(d, *r, 0)
+		l = newProgress(d, *r, 0)
 	}
 	d.put(l, f)
 	return l, nil
@@ -164,25 +164,25 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 
 // Begin is Add for a follower whose position was just committed with NewRow, after the same seq.
 // It reads nothing, so what follows the commit cannot fail. It panics if f is not valid.
-func (d *Dispatcher) Begin(f Follower, after int64) *Lane {
+func (d *Dispatcher) Begin(f Follower, after int64) *Progress {
 	if err := f.validate(); err != nil {
 		panic(err)
 	}
 	r := NewRow(f.Name, d.cfg.LogID, after).(*row)
 	r.fresh = false
-	l := newLane(d, *r, 0)
+	l := newProgress(d, *r, 0)
 	d.writes.Lock()
 	defer d.writes.Unlock()
 	d.put(l, f)
 	return l
 }
 
-// put gives a lane its follower. d.writes is held.
-func (d *Dispatcher) put(l *Lane, f Follower) {
+// put gives a stored position its follower. d.writes is held.
+func (d *Dispatcher) put(l *Progress, f Follower) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := d.lanes[f.Name] != nil // its stored position is part of the floor
-	d.lanes[f.Name] = l
+	known := d.followers[f.Name] != nil // its stored position is part of the floor
+	d.followers[f.Name] = l
 	l.attach(f)
 	if !known {
 		d.lowerFloor(l)
@@ -196,7 +196,7 @@ func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	}
 	after := d.cfg.Tail.Head()
 	if f.FromFirst {
-		p, err := d.cfg.View.Page(ctx, notify.Query{After: after, MaxEvents: 1})
+		p, err := d.cfg.Reader.Page(ctx, notify.Query{After: after, MaxEvents: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (d *Dispatcher) Forget(name string) {
 func (d *Dispatcher) end(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l := d.lanes[name]; l != nil {
+	if l := d.followers[name]; l != nil {
 		if done := l.detach(); done != nil {
 			d.mu.Unlock()
 			<-done
@@ -244,11 +244,11 @@ func (d *Dispatcher) end(name string) {
 	}
 }
 
-// drop removes the lane of a follower that has ended. d.writes is held.
+// drop removes the progress of a follower that has ended. d.writes is held.
 func (d *Dispatcher) drop(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.lanes, name)
+	delete(d.followers, name)
 	d.setFloor()
 }
 
@@ -257,7 +257,7 @@ func (d *Dispatcher) drop(name string) {
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.run = ctx
-	for _, l := range d.lanes {
+	for _, l := range d.followers {
 		d.wake(l)
 	}
 	d.mu.Unlock()
@@ -322,14 +322,14 @@ func (d *Dispatcher) routeTail() (moved, held bool) {
 // routePage looks up a page of the log, for events that have left the tail.
 func (d *Dispatcher) routePage(ctx context.Context) error {
 	// Only the goroutine of Run moves d.at.
-	p, err := d.cfg.View.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
+	p, err := d.cfg.Reader.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.at+1 < p.First { // the events between were pruned
-		for _, l := range d.lanes {
+		for _, l := range d.followers {
 			d.wanted(l, d.at+1)
 			d.wanted(l, p.First-1)
 		}
@@ -345,7 +345,7 @@ func (d *Dispatcher) routePage(ctx context.Context) error {
 }
 
 func (d *Dispatcher) event(seq int64, threadID, method string) {
-	d.index.find(threadID, method, func(l *Lane) { d.wanted(l, seq) })
+	d.index.find(threadID, method, func(l *Progress) { d.wanted(l, seq) })
 }
 
 func (d *Dispatcher) passed(seq int64) {

@@ -151,7 +151,7 @@ func TestNewFollowerBeginsAtTheHeadAndAKnownOneWhereItWas(t *testing.T) {
 func TestRowCanBeCreatedInTheUnitOfItsPurpose(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		w.thread("a", 4)
-		log, _ := w.store.View().Position(t.Context())
+		log, _ := w.store.Reader().Position(t.Context())
 		row := func() error {
 			_, err := w.store.Append(&ledger.Unit{Rows: []ledger.Row{NewRow("x", log.LogID, 3)}})
 			return err
@@ -336,7 +336,7 @@ func TestNothingIsWrittenForUnwantedEvents(t *testing.T) {
 func TestRemovedFollowerIsForgotten(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		var s seen
-		add := func() *Lane { return w.add(Follower{Name: "x", Interest: everything, Handle: s.handle}) }
+		add := func() *Progress { return w.add(Follower{Name: "x", Interest: everything, Handle: s.handle}) }
 		l := add()
 		w.run()
 		w.thread("a", 0)

@@ -18,9 +18,9 @@ type Follower struct {
 	// FromFirst makes a follower that has no position yet begin with the oldest
 	// event that is kept. Otherwise it begins after the newest.
 	FromFirst bool
-	Held      bool // it begins as after Lane.Hold
+	Held      bool // it begins as after Progress.Hold
 	// Handle handles a batch: it does the work itself, or returns tasks for
-	// owners of other things. After an error, also of a task, the same events
+	// actors of threads. After an error, also of a task, the same events
 	// are delivered again after a pause. A panic ends the follower: it keeps its
 	// position and continues at the next start of the server. Handle is called
 	// by one goroutine at a time. ctx is done after Config.Timeout at the
@@ -31,13 +31,13 @@ type Follower struct {
 // Interest is which events a follower wants. The zero value wants none.
 type Interest struct {
 	All     bool     // events of all threads and of none
-	Threads []string // without All: events of these; Lane.Watch and Unwatch change them
+	Threads []string // without All: events of these; Progress.Watch and Unwatch change them
 	// Methods are names or kinds such as "item/*"; none means all. Markers
 	// (stream/rewind) pass any choice of methods, as in streams: they say which
 	// events that the follower has seen are superseded.
 	Methods []string
 	// MarkersLater says that, with Methods, no marker is wanted before
-	// Lane.WantMarkers: the follower has done nothing yet that one could supersede.
+	// Progress.WantMarkers: the follower has done nothing yet that one could supersede.
 	// Some may come all the same.
 	MarkersLater bool
 	// Collapse leaves out turn/late and what is superseded when it is read.
@@ -84,19 +84,19 @@ func (b *Batch) Move(u *ledger.Unit, through int64) {
 	u.Rows = append(u.Rows, &move{&row{name: b.name, position: through}, b})
 }
 
-// Task is work for the owner of something, such as a thread: only the owner
+// Task is work for the actor of a thread: only the actor
 // may append to it.
 type Task struct {
-	Owner string // a thread_id
-	// Unique is the identity of the task. The owner does nothing if it has done
+	ThreadID string
+	// Unique is the identity of the task. The actor does nothing if it has done
 	// a task of this identity before: followers may see events again.
 	Unique string
-	// Do makes the unit on the owner's state, in the owner's goroutine.
-	Do func(owner any) (*ledger.Unit, error)
+	// Do makes the unit on the state of the actor, in its goroutine.
+	Do func(actor any) (*ledger.Unit, error)
 }
 
-// Owners takes the tasks of followers. It may be called by many goroutines.
-type Owners interface {
+// Actors takes the tasks of followers. It may be called by many goroutines.
+type Actors interface {
 	// Take returns nil when each of the tasks is durable, by this call or an
 	// earlier one. After an error some may be; all of them are delivered again.
 	Take(ctx context.Context, tasks []Task) error

@@ -8,35 +8,35 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// TestAHeldLaneKeepsItsPlaceUntilItIsReleased: what comes meanwhile is handled after
+// TestAHeldFollowerKeepsItsPositionUntilItIsReleased: what comes meanwhile is handled after
 // the release, once, and retention waits for it.
-func TestAHeldLaneKeepsItsPlaceUntilItIsReleased(t *testing.T) {
+func TestAHeldFollowerKeepsItsPositionUntilItIsReleased(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		s := &seen{}
-		lane := w.add(Follower{Name: "a", Interest: everything, Handle: s.handle, Held: true})
+		progress := w.add(Follower{Name: "a", Interest: everything, Handle: s.handle, Held: true})
 		w.run()
 		w.thread("a", 9)
 		s.want(t, "")
 		if floor := w.d.Floor(); floor != 1 {
 			t.Errorf("retention may remove events before %d", floor)
 		}
-		lane.Release()
+		progress.Release()
 		s.want(t, "1-10")
-		lane.Hold()
+		progress.Hold()
 		w.thread("b", 4)
 		s.want(t, "")
-		lane.Release()
+		progress.Release()
 		s.want(t, "11-15")
 	})
 }
 
-// TestHandleCanHoldItsLane: it moves past a part of a batch and holds the rest, which
+// TestHandleCanHoldItsFollower: it moves past a part of a batch and holds the rest, which
 // is no failure and comes again after the release.
-func TestHandleCanHoldItsLane(t *testing.T) {
+func TestHandleCanHoldItsFollower(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
-		var lane *Lane
+		var progress *Progress
 		full, got := true, &seen{}
-		lane = w.add(Follower{Name: "a", Interest: everything, Handle: func(ctx context.Context, b *Batch) ([]Task, error) {
+		progress = w.add(Follower{Name: "a", Interest: everything, Handle: func(ctx context.Context, b *Batch) ([]Task, error) {
 			if !full {
 				return got.handle(ctx, b)
 			}
@@ -50,17 +50,17 @@ func TestHandleCanHoldItsLane(t *testing.T) {
 			if _, err := w.life.Append(u); err != nil {
 				return nil, err
 			}
-			lane.Hold()
+			progress.Hold()
 			return nil, errors.New("full")
 		}})
 		w.thread("a", 9)
 		w.run()
 		got.want(t, "1-5")
-		if s := lane.Status(); s.Failures != 0 || s.Position != 5 || len(w.life.reports("a")) != 0 {
+		if s := progress.Status(); s.Failures != 0 || s.Position != 5 || len(w.life.reports("a")) != 0 {
 			t.Errorf("%+v, reports %v", s, w.life.reports("a"))
 		}
 		full = false
-		lane.Release()
+		progress.Release()
 		got.want(t, "6-10")
 	})
 }

@@ -13,10 +13,10 @@ type index map[string]*topic
 
 // topic has the followers that want events of one thread: by method, by kind
 // ("item/"), or for all methods ("").
-type topic map[string]map[*Lane]struct{}
+type topic map[string]map[*Progress]struct{}
 
-// keys returns the keys in a topic of what the lane wants.
-func keys(l *Lane) []string {
+// keys returns the keys in a topic of what the follower wants.
+func keys(l *Progress) []string {
 	methods := l.methods.Methods
 	if len(methods) == 0 {
 		return []string{""}
@@ -31,7 +31,7 @@ func keys(l *Lane) []string {
 	return list
 }
 
-func (x index) add(thread string, l *Lane) {
+func (x index) add(thread string, l *Progress) {
 	t := x[thread]
 	if t == nil {
 		t = &topic{}
@@ -39,13 +39,13 @@ func (x index) add(thread string, l *Lane) {
 	}
 	for _, k := range keys(l) {
 		if (*t)[k] == nil {
-			(*t)[k] = map[*Lane]struct{}{}
+			(*t)[k] = map[*Progress]struct{}{}
 		}
 		(*t)[k][l] = struct{}{}
 	}
 }
 
-func (x index) remove(thread string, l *Lane) {
+func (x index) remove(thread string, l *Progress) {
 	t := x[thread]
 	if t == nil {
 		return
@@ -60,8 +60,8 @@ func (x index) remove(thread string, l *Lane) {
 	}
 }
 
-// find calls f with each lane that wants the event, perhaps twice with some.
-func (x index) find(thread, method string, f func(*Lane)) {
+// find calls f with each follower that wants the event, perhaps twice with some.
+func (x index) find(thread, method string, f func(*Progress)) {
 	for _, id := range [...]string{"", thread} {
 		if t := x[id]; t != nil {
 			for _, key := range [...]string{"", method[:strings.IndexByte(method, '/')+1], method} {

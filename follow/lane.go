@@ -13,9 +13,9 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Lane is a follower's progress through the log. It has a goroutine only while
+// Progress is how far a follower has come in the log, and what it wants. It has a goroutine only while
 // the follower has something to handle.
-type Lane struct {
+type Progress struct {
 	d    *Dispatcher
 	name string
 
@@ -39,10 +39,10 @@ type Lane struct {
 	methods  notify.Filter // of methods only
 }
 
-// newLane makes the lane of a stored position. scanned is the stored position of
+// newProgress makes the progress of a stored position. scanned is the stored position of
 // the dispatcher.
-func newLane(d *Dispatcher, r row, scanned int64) *Lane {
-	l := &Lane{d: d, name: r.name, stored: r, pos: r.handled(), restored: r.logID != d.cfg.LogID}
+func newProgress(d *Dispatcher, r row, scanned int64) *Progress {
+	l := &Progress{d: d, name: r.name, stored: r, pos: r.handled(), restored: r.logID != d.cfg.LogID}
 	if !r.behind {
 		l.pos = max(l.pos, scanned)
 	}
@@ -50,8 +50,8 @@ func newLane(d *Dispatcher, r row, scanned int64) *Lane {
 	return l
 }
 
-// attach gives the lane its follower. d.mu is held.
-func (l *Lane) attach(f Follower) {
+// attach gives the progress its follower. d.mu is held.
+func (l *Progress) attach(f Follower) {
 	l.f, l.ended, l.held, l.fails, l.err = f, false, f.Held, 0, nil
 	l.methods = notify.Filter{Methods: f.Methods}
 	l.threads = map[string]struct{}{}
@@ -59,7 +59,7 @@ func (l *Lane) attach(f Follower) {
 		l.d.index.add("", l)
 	}
 	l.watch(f.Threads)
-	if l.pos < l.d.at { // the lane itself must search what the dispatcher has passed
+	if l.pos < l.d.at { // the follower itself must search what the dispatcher has passed
 		l.first, l.last, l.since = l.pos+1, l.d.at, time.Now()
 	}
 	l.d.wake(l)
@@ -67,7 +67,7 @@ func (l *Lane) attach(f Follower) {
 
 // detach ends the follower. It returns a channel that is closed when its
 // goroutine has ended; nil if there is none. d.mu is held.
-func (l *Lane) detach() <-chan struct{} {
+func (l *Progress) detach() <-chan struct{} {
 	if l.f.All {
 		l.d.index.remove("", l)
 	}
@@ -84,7 +84,7 @@ func (l *Lane) detach() <-chan struct{} {
 // Watch adds threads to those whose events are wanted. It returns a seq after
 // which no event of theirs is missed; some before it may come too. Call Watch
 // before committing the reason to watch.
-func (l *Lane) Watch(threadIDs ...string) int64 {
+func (l *Progress) Watch(threadIDs ...string) int64 {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	if !l.f.All && !l.ended {
@@ -93,7 +93,7 @@ func (l *Lane) Watch(threadIDs ...string) int64 {
 	return max(l.pos, l.d.at)
 }
 
-func (l *Lane) watch(threadIDs []string) {
+func (l *Progress) watch(threadIDs []string) {
 	l.interest.Lock()
 	defer l.interest.Unlock()
 	for _, id := range threadIDs {
@@ -105,7 +105,7 @@ func (l *Lane) watch(threadIDs []string) {
 }
 
 // Unwatch removes threads. It does not affect a batch that is being handled.
-func (l *Lane) Unwatch(threadIDs ...string) {
+func (l *Progress) Unwatch(threadIDs ...string) {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	l.interest.Lock()
@@ -118,7 +118,7 @@ func (l *Lane) Unwatch(threadIDs ...string) {
 
 // WantMarkers ends MarkersLater. Handle calls it before it commits what a marker may
 // supersede: no marker after the batch is missed then.
-func (l *Lane) WantMarkers() {
+func (l *Progress) WantMarkers() {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	if !l.f.MarkersLater || l.ended {
@@ -137,17 +137,17 @@ func (l *Lane) WantMarkers() {
 	}
 }
 
-// Hold keeps the lane where it is until Release: no further batch is handled, and
+// Hold keeps the follower where it is until Release: no further batch is handled, and
 // retention waits within its bounds. Handle may call it, and then return an error:
 // what it has not moved past is handled after Release, and the error is not counted.
-func (l *Lane) Hold() {
+func (l *Progress) Hold() {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	l.held = true
 }
 
 // Release ends Hold.
-func (l *Lane) Release() {
+func (l *Progress) Release() {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	l.held = false
@@ -155,14 +155,14 @@ func (l *Lane) Release() {
 }
 
 // live reports whether events are handled. d.mu is held.
-func (l *Lane) live() bool { return l.f.Handle != nil && !l.ended }
+func (l *Progress) live() bool { return l.f.Handle != nil && !l.ended }
 
 // pending reports whether there is something to handle. d.mu is held.
-func (l *Lane) pending() bool { return l.last > l.pos || l.restored }
+func (l *Progress) pending() bool { return l.last > l.pos || l.restored }
 
 // handledUpTo returns the seq up to which all wanted events are handled. d.mu is
 // held.
-func (l *Lane) handledUpTo() int64 {
+func (l *Progress) handledUpTo() int64 {
 	switch {
 	case !l.live():
 		return l.pos
@@ -172,8 +172,8 @@ func (l *Lane) handledUpTo() int64 {
 	return max(l.pos, l.d.at)
 }
 
-// wanted notes that the lane wants the event. d.mu is held.
-func (d *Dispatcher) wanted(l *Lane, seq int64) {
+// wanted notes that the follower wants the event. d.mu is held.
+func (d *Dispatcher) wanted(l *Progress, seq int64) {
 	if seq <= l.pos || !l.live() {
 		return
 	}
@@ -184,8 +184,8 @@ func (d *Dispatcher) wanted(l *Lane, seq int64) {
 	d.wake(l)
 }
 
-// wake starts the lane's goroutine if it has something to do. d.mu is held.
-func (d *Dispatcher) wake(l *Lane) {
+// wake starts the follower's goroutine if it has something to do. d.mu is held.
+func (d *Dispatcher) wake(l *Progress) {
 	if d.run == nil || l.stop != nil || l.held || !l.live() || !l.pending() {
 		return
 	}
@@ -196,8 +196,8 @@ func (d *Dispatcher) wake(l *Lane) {
 	go d.serve(ctx, l)
 }
 
-// serve handles what the lane wants until nothing is left.
-func (d *Dispatcher) serve(ctx context.Context, l *Lane) {
+// serve handles what the follower wants until nothing is left.
+func (d *Dispatcher) serve(ctx context.Context, l *Progress) {
 	defer d.work.Done()
 	for {
 		b := d.next(ctx, l)
@@ -205,15 +205,15 @@ func (d *Dispatcher) serve(ctx context.Context, l *Lane) {
 			return
 		}
 		err := d.handle(ctx, l, b)
-		if fails := d.settle(ctx, l, b, err); fails > 0 {
+		if fails := d.moveOn(ctx, l, b, err); fails > 0 {
 			pause(ctx, fails)
 		}
 	}
 }
 
-// next returns the batch that the lane must fill and handle now. It returns nil
+// next returns the batch that the follower must fill and handle now. It returns nil
 // if there is none; the goroutine then counts as ended.
-func (d *Dispatcher) next(ctx context.Context, l *Lane) *Batch {
+func (d *Dispatcher) next(ctx context.Context, l *Progress) *Batch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil || l.held || !l.live() || !l.pending() {
@@ -226,7 +226,7 @@ func (d *Dispatcher) next(ctx context.Context, l *Lane) *Batch {
 }
 
 // handle fills a batch and calls the follower with it.
-func (d *Dispatcher) handle(ctx context.Context, l *Lane, b *Batch) (err error) {
+func (d *Dispatcher) handle(ctx context.Context, l *Progress, b *Batch) (err error) {
 	if err := d.fill(ctx, l, b); err != nil {
 		return err
 	}
@@ -245,10 +245,10 @@ func (d *Dispatcher) handle(ctx context.Context, l *Lane, b *Batch) (err error) 
 	switch {
 	case err != nil || len(tasks) == 0:
 		return err
-	case d.cfg.Owners == nil:
+	case d.cfg.Actors == nil:
 		return errors.New("there are no owners for its tasks")
 	}
-	return d.cfg.Owners.Take(ctx, tasks)
+	return d.cfg.Actors.Take(ctx, tasks)
 }
 
 // PanicError is the error of a follower whose Handle panicked.
@@ -260,11 +260,11 @@ type PanicError struct {
 // Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// settle moves the lane past the batch, unless err is set. It returns the number
+// moveOn moves the follower past the batch, unless err is set. It returns the number
 // of failures in a row.
-func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (fails int) {
+func (d *Dispatcher) moveOn(ctx context.Context, l *Progress, b *Batch, err error) (fails int) {
 	var stored *row
-	if errors.Is(err, ledger.ErrStale) { // a move was committed without the lane's knowledge
+	if errors.Is(err, ledger.ErrStale) { // a move was committed without the follower's knowledge
 		if r, e := d.stored(ctx, l.name); e == nil {
 			stored = r
 		}
@@ -296,7 +296,7 @@ func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (
 
 // stored reads a follower's row, nil if there is none.
 func (d *Dispatcher) stored(ctx context.Context, name string) (found *row, err error) {
-	err = d.cfg.View.Read(ctx, func(tx ledger.Reader) error {
+	err = d.cfg.Reader.Read(ctx, func(tx ledger.Reader) error {
 		v, err := tx.Get(byName, name)
 		if v != nil {
 			r := readRow(v)

@@ -57,7 +57,7 @@ func (l *life) Append(u *ledger.Unit) (ledger.Receipt, error) {
 		return ledger.Receipt{}, errDead
 	}
 	if lose {
-		// The rows that the caller has do not settle: it must not learn anything.
+		// The rows that the caller has get no seqs: it must not learn anything.
 		copied := *u
 		copied.Rows = nil
 		for _, r := range u.Rows {
@@ -152,15 +152,15 @@ func newWorld(t testing.TB, dir string, tailBytes int) *world {
 
 // open opens a dispatcher that does not run yet.
 func (w *world) open() {
-	p, err := w.store.View().Position(context.Background())
+	p, err := w.store.Reader().Position(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.life = &life{Store: w.store, errs: map[string][]error{}}
 	w.owner = &owner{life: w.life}
-	cfg := Config{Store: w.life, View: w.store.View(), Tail: w.store.Tail(), LogID: p.LogID, Owners: w.owner, Report: w.life.report, Bounds: w.bounds}
+	cfg := Config{Store: w.life, Reader: w.store.Reader(), Tail: w.store.Tail(), LogID: p.LogID, Actors: w.owner, Report: w.life.report, Bounds: w.bounds}
 	cfg.Now = func() time.Time { // makers have their own clock
-		c, _ := w.store.View().Counts(context.Background())
+		c, _ := w.store.Reader().Counts(context.Background())
 		return c.LastEventAt.Time
 	}
 	if w.d, err = Open(context.Background(), cfg); err != nil {
@@ -204,7 +204,7 @@ func (w *world) close() {
 	}
 }
 
-func (w *world) add(f Follower) *Lane {
+func (w *world) add(f Follower) *Progress {
 	w.t.Helper()
 	l, err := w.d.Add(context.Background(), f)
 	if err != nil {

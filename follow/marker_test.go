@@ -14,7 +14,7 @@ import (
 func TestMarkersComeOnceTheyAreWanted(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		inWorld(t, 0, func(t *testing.T, w *world) {
-			var lane *Lane
+			var progress *Progress
 			got, batches, ask := &seen{}, 0, false
 			committed := make(chan struct{}) // the maker is free
 			m := w.thread("a", 0)            // 1
@@ -23,7 +23,7 @@ func TestMarkersComeOnceTheyAreWanted(t *testing.T) {
 			if !all {
 				interest.Threads = []string{"a"}
 			}
-			lane = w.add(Follower{Name: "f", Interest: interest, Handle: func(ctx context.Context, b *Batch) ([]Task, error) {
+			progress = w.add(Follower{Name: "f", Interest: interest, Handle: func(ctx context.Context, b *Batch) ([]Task, error) {
 				batches++
 				if ask {
 					ask = false
@@ -35,7 +35,7 @@ func TestMarkersComeOnceTheyAreWanted(t *testing.T) {
 					for other.Status().Position < marker {
 						runtime.Gosched()
 					}
-					lane.WantMarkers()
+					progress.WantMarkers()
 				}
 				return got.handle(ctx, b)
 			}})

@@ -61,7 +61,7 @@ func (e *effects) of(follower string) (seqs []int64) {
 func (e *effects) tasks(follower string) func(context.Context, *Batch) ([]Task, error) {
 	return func(_ context.Context, b *Batch) (list []Task, err error) {
 		for i, ev := range b.Events {
-			list = append(list, Task{Owner: ev.ThreadID, Unique: follower + ":" + ranges([]int64{ev.Seq}), Do: func(any) (*ledger.Unit, error) {
+			list = append(list, Task{ThreadID: ev.ThreadID, Unique: follower + ":" + ranges([]int64{ev.Seq}), Do: func(any) (*ledger.Unit, error) {
 				return e.unit(follower, b.Events[i:i+1]), nil
 			}})
 		}
@@ -126,9 +126,9 @@ func TestEffectsHappenOnce(t *testing.T) {
 	}
 }
 
-func TestTasksNeedOwners(t *testing.T) {
+func TestTasksNeedActors(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
-		w.d.cfg.Owners = nil
+		w.d.cfg.Actors = nil
 		l := w.add(Follower{Name: "x", Interest: everything, Handle: (&effects{}).tasks("x")})
 		w.run()
 		w.thread("a", 0)

@@ -23,7 +23,7 @@ import (
 type modelFollower struct {
 	Interest
 	name, kind string
-	lane       *Lane
+	progress   *Progress
 	since      int64 // it began after this seq
 	must, may  map[int64]bool
 	handled    []int64 // of the plain kind: of one life
@@ -87,8 +87,8 @@ func (m *model) attach(f *modelFollower) {
 		return tasks, err
 	}}
 	var err error
-	if f.lane, err = m.d.Add(context.Background(), follower); errors.Is(err, errLost) {
-		f.lane = m.add(follower)
+	if f.progress, err = m.d.Add(context.Background(), follower); errors.Is(err, errLost) {
+		f.progress = m.add(follower)
 	} else if err != nil {
 		m.t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (m *model) attach(f *modelFollower) {
 // look adds what is new in the log to what followers must do.
 func (m *model) look() {
 	for {
-		p, err := m.store.View().Page(context.Background(), notify.Query{After: m.read, MaxEvents: 1000, MaxBytes: 1 << 20})
+		p, err := m.store.Reader().Page(context.Background(), notify.Query{After: m.read, MaxEvents: 1000, MaxBytes: 1 << 20})
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -170,11 +170,11 @@ func (m *model) step(r *rapid.T) {
 			}
 			m.look()
 			if f.threads[k.ID] {
-				f.lane.Unwatch(k.ID)
+				f.progress.Unwatch(k.ID)
 				delete(f.threads, k.ID)
 				f.must = map[int64]bool{} // what it has not handled yet may be missed
 			} else {
-				if s := f.lane.Watch(k.ID); s > m.read {
+				if s := f.progress.Watch(k.ID); s > m.read {
 					r.Fatalf("watches from %d at %d", s, m.read)
 				}
 				f.threads[k.ID] = true
@@ -212,7 +212,7 @@ func (m *model) step(r *rapid.T) {
 // check compares what followers did with what they had to do.
 func (m *model) check(r *rapid.T) {
 	for _, f := range m.followers {
-		s := f.lane.Status()
+		s := f.progress.Status()
 		if s.Lag != 0 || s.Ended {
 			r.Errorf("%s: %+v", f.name, s)
 		}

@@ -18,9 +18,9 @@ const (
 // For more threads all events are read.
 const filterThreads = 64
 
-// fill collects what the lane wants of the events after b.Through, up to b.upTo.
+// fill collects what the follower wants of the events after b.Through, up to b.upTo.
 // Unless it fails, it holds a slot when it returns.
-func (d *Dispatcher) fill(ctx context.Context, l *Lane, b *Batch) error {
+func (d *Dispatcher) fill(ctx context.Context, l *Progress, b *Batch) error {
 	for {
 		if err := acquire(ctx, d.slots); err != nil {
 			return err
@@ -28,7 +28,7 @@ func (d *Dispatcher) fill(ctx context.Context, l *Lane, b *Batch) error {
 		if done := d.fillFromTail(l, b); done {
 			return nil
 		}
-		<-d.slots // a lane that waits for the log needs no slot
+		<-d.slots // a follower that waits for the log needs no slot
 		if err := d.fillFromLog(ctx, l, b); err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (d *Dispatcher) fill(ctx context.Context, l *Lane, b *Batch) error {
 }
 
 // fillFromTail reports whether the batch is full or complete.
-func (d *Dispatcher) fillFromTail(l *Lane, b *Batch) (done bool) {
+func (d *Dispatcher) fillFromTail(l *Progress, b *Batch) (done bool) {
 	l.interest.RLock()
 	defer l.interest.RUnlock()
 	for b.Through < b.upTo && !done && b.Lost == nil {
@@ -60,12 +60,12 @@ func (d *Dispatcher) fillFromTail(l *Lane, b *Batch) (done bool) {
 }
 
 // fillFromLog reads a page of the log into the batch, which has no events.
-func (d *Dispatcher) fillFromLog(ctx context.Context, l *Lane, b *Batch) error {
+func (d *Dispatcher) fillFromLog(ctx context.Context, l *Progress, b *Batch) error {
 	if err := acquire(ctx, d.pages); err != nil {
 		return err
 	}
 	defer func() { <-d.pages }()
-	p, err := d.cfg.View.Page(ctx, notify.Query{
+	p, err := d.cfg.Reader.Page(ctx, notify.Query{
 		After: b.Through, Filter: l.filter(), MaxEvents: batchEvents, MaxBytes: batchBytes, Collapse: l.f.Collapse,
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *Batch) add(e Event) {
 }
 
 // wants reports whether the follower wants such an event. l.interest is held.
-func (l *Lane) wants(threadID, method string) bool {
+func (l *Progress) wants(threadID, method string) bool {
 	if !l.f.All {
 		if _, ok := l.threads[threadID]; !ok {
 			return false
@@ -111,7 +111,7 @@ func (l *Lane) wants(threadID, method string) bool {
 }
 
 // filter returns a filter for the log. It may let through more than is wanted.
-func (l *Lane) filter() notify.Filter {
+func (l *Progress) filter() notify.Filter {
 	l.interest.RLock()
 	defer l.interest.RUnlock()
 	f := l.methods

@@ -161,7 +161,7 @@ func TestFirstBatchAfterARestoreSaysSo(t *testing.T) {
 		w.thread("a", 9)
 		s.want(t, "1-10")
 		time.Sleep(time.Minute)
-		if err := w.store.View().Backup(t.Context(), copied); err != nil {
+		if err := w.store.Reader().Backup(t.Context(), copied); err != nil {
 			t.Fatal(err)
 		}
 	})

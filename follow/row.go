@@ -55,8 +55,8 @@ func (r *row) ID() any { return r.name }
 // New implements ledger.Row.
 func (r *row) New() bool { return r.fresh }
 
-// Settle implements ledger.Row.
-func (r *row) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (r *row) AssignSeqs(int64) {}
 
 // Bytes implements ledger.Row.
 func (r *row) Bytes() int { return len(r.name) + len(r.logID) }
@@ -79,5 +79,5 @@ type move struct {
 // Table implements ledger.Row.
 func (m *move) Table() *ledger.Table { return moves }
 
-// Settle implements ledger.Row. The store calls it once the move is durable.
-func (m *move) Settle(int64) { m.batch.moved = m.position }
+// AssignSeqs implements ledger.Row. The store calls it once the move is durable.
+func (m *move) AssignSeqs(int64) { m.batch.moved = m.position }

@@ -87,7 +87,7 @@ func (d *Dispatcher) wrote(rows []row) {
 	defer d.mu.Unlock()
 	for _, r := range rows {
 		r.fresh = false
-		if l := d.lanes[r.name]; l != nil {
+		if l := d.followers[r.name]; l != nil {
 			r.position = l.stored.position // the follower may have moved it meanwhile
 			l.stored = r
 		} else if r.name == "" {
@@ -102,7 +102,7 @@ func (d *Dispatcher) wrote(rows []row) {
 func (d *Dispatcher) unsaved() (rows []row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range d.lanes {
+	for _, l := range d.followers {
 		r := l.stored
 		r.behind = !l.live() || l.pending()
 		if r.behind { // otherwise the dispatcher's row has it
@@ -115,7 +115,7 @@ func (d *Dispatcher) unsaved() (rows []row) {
 			rows = append(rows, r)
 		}
 	}
-	if own := d.saved; len(d.lanes) > 0 && (d.at > own.scanned || own.fresh || len(rows) > 0) {
+	if own := d.saved; len(d.followers) > 0 && (d.at > own.scanned || own.fresh || len(rows) > 0) {
 		own.scanned = d.at
 		if d.saved.fresh {
 			return append([]row{own}, rows...)
@@ -148,7 +148,7 @@ func (d *Dispatcher) moveFloor() error {
 // setFloor computes the floor from stored positions, because they count after a
 // crash. It reports whether a follower lags. d.mu is held.
 func (d *Dispatcher) setFloor() (behind bool) {
-	if len(d.lanes) == 0 {
+	if len(d.followers) == 0 {
 		d.floor.Store(noFloor)
 		return false
 	}
@@ -156,7 +156,7 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	if d.saved.fresh { // all rows lag
 		low = d.cfg.Tail.Head()
 	}
-	for _, l := range d.lanes {
+	for _, l := range d.followers {
 		if l.stored.behind {
 			behind, low = true, min(low, l.stored.handled())
 		}
@@ -165,11 +165,11 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	return behind
 }
 
-// lowerFloor is setFloor after a lane was added, which can only lower it: 20,000
+// lowerFloor is setFloor after a follower was added, which can only lower it: 20,000
 // followers are added without looking at all of them each time. d.mu is held.
-func (d *Dispatcher) lowerFloor(l *Lane) {
+func (d *Dispatcher) lowerFloor(l *Progress) {
 	switch {
-	case len(d.lanes) == 1:
+	case len(d.followers) == 1:
 		d.setFloor()
 	case l.stored.behind:
 		d.floor.Store(min(d.floor.Load(), max(l.stored.handled()+1, d.limit)))
@@ -193,8 +193,8 @@ type Status struct {
 func (d *Dispatcher) Followers() []Status {
 	head := d.cfg.Tail.Head()
 	d.mu.Lock()
-	list := make([]Status, 0, len(d.lanes))
-	for _, l := range d.lanes {
+	list := make([]Status, 0, len(d.followers))
+	for _, l := range d.followers {
 		list = append(list, l.status(head))
 	}
 	d.mu.Unlock()
@@ -203,14 +203,14 @@ func (d *Dispatcher) Followers() []Status {
 }
 
 // Status returns the present state of the follower.
-func (l *Lane) Status() Status {
+func (l *Progress) Status() Status {
 	head := l.d.cfg.Tail.Head()
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	return l.status(head)
 }
 
-func (l *Lane) status(head int64) Status {
+func (l *Progress) status(head int64) Status {
 	s := Status{Name: l.name, Following: l.f.Handle != nil, Position: l.handledUpTo(), Failures: l.fails, Err: l.err, Ended: l.ended}
 	s.Lag = max(0, head-s.Position)
 	if l.last > l.pos {

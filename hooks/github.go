@@ -230,17 +230,17 @@ func (e *event) review() bool {
 }
 
 // onComment says what was done to a comment.
-func (e *event) onComment(comment object, place string) bool {
+func (e *event) onComment(comment object, where string) bool {
 	e.about("comment", comment.id("id"), "")
 	switch e.action {
 	case "edited":
 		e.item.OccurredAt = comment.time("updated_at", "created_at")
-		return e.say("edited a comment on "+place, comment.text("body"))
+		return e.say("edited a comment on "+where, comment.text("body"))
 	case "deleted":
-		return e.say("deleted a comment on "+place, "")
+		return e.say("deleted a comment on "+where, "")
 	}
 	e.item.OccurredAt = comment.time("created_at")
-	return e.say("commented on "+place, comment.text("body"))
+	return e.say("commented on "+where, comment.text("body"))
 }
 
 func (e *event) reviewComment() bool {

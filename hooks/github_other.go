@@ -55,12 +55,12 @@ func (e *event) other(name string) {
 	if e.action != "" {
 		s += " " + e.action
 	}
-	place := e.payload.object("repository").text("full_name")
-	if place == "" {
-		place = e.payload.object("organization").text("login")
+	where := e.payload.object("repository").text("full_name")
+	if where == "" {
+		where = e.payload.object("organization").text("login")
 	}
-	if place != "" {
-		s += " in " + place
+	if where != "" {
+		s += " in " + where
 	}
 	e.item.Summary = sanitize.Line(s, inbox.MaxSummary)
 }

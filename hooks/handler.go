@@ -241,7 +241,7 @@ func (h *Handler) accept(r *http.Request, d *door, body []byte, p proof) (t tota
 }
 
 // evaluate makes the items of a body, one for each inbox. Only few bodies are
-// parsed and evaluated at once; what waits for that has its place among the
+// parsed and evaluated at once; what waits for that has its slot among the
 // bodies.
 func (h *Handler) evaluate(ctx context.Context, header http.Header, d *door, body []byte, p proof, subs []inbox.Subscription, t *totals) ([]target, *answer) {
 	select {

@@ -263,12 +263,12 @@ func literal(n ast.Node) bool {
 }
 
 // call is a call of a function of the meter, at the place of a node.
-func call(place ast.Node, name string, args ...ast.Node) ast.Node {
-	return at(place, &ast.CallNode{Callee: at(place, &ast.IdentifierNode{Value: name}), Arguments: args})
+func call(where ast.Node, name string, args ...ast.Node) ast.Node {
+	return at(where, &ast.CallNode{Callee: at(where, &ast.IdentifierNode{Value: name}), Arguments: args})
 }
 
-func at(place, n ast.Node) ast.Node {
-	n.SetLocation(place.Location())
+func at(where, n ast.Node) ast.Node {
+	n.SetLocation(where.Location())
 	return n
 }
 

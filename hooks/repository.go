@@ -103,8 +103,8 @@ func (r *firstRow) Values(int64) (ledger.Values, error) {
 	return ledger.Values{r.source, int64(r.repository)}, nil
 }
 
-// Settle implements ledger.Row.
-func (r *firstRow) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (r *firstRow) AssignSeqs(int64) {}
 
 // Bytes implements ledger.Row.
 func (r *firstRow) Bytes() int { return len(r.source) }

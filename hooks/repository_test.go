@@ -13,7 +13,7 @@ import (
 // disk is a Store on a real disk that can fail.
 type disk struct {
 	*sqlite.Store
-	*sqlite.View
+	*sqlite.Reader
 	fails error
 }
 
@@ -34,7 +34,7 @@ func onDisk(t *testing.T, dir string, f func(d *disk)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	f(&disk{Store: s, View: s.View()})
+	f(&disk{Store: s, Reader: s.Reader()})
 	cancel()
 	if err := errors.Join(<-done, s.Close()); err != nil {
 		t.Fatal(err)

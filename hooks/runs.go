@@ -124,8 +124,8 @@ func (r *runRow) Values(int64) (ledger.Values, error) {
 	return ledger.Values{r.source, int64(r.run), r.ref, r.at}, nil
 }
 
-// Settle implements ledger.Row.
-func (r *runRow) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (r *runRow) AssignSeqs(int64) {}
 
 // Bytes implements ledger.Row.
 func (r *runRow) Bytes() int { return len(r.source) + len(r.ref) }

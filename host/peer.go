@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// ErrNoOwner says that no process has the socket at the other end: it has not
+// ErrNoUser says that no process has the socket at the other end: it has not
 // been accepted yet, or it is closed already.
-var ErrNoOwner = errors.New("the peer's socket has no owner")
+var ErrNoUser = errors.New("the peer's socket has no owner")
 
 // PeerUID returns the user whose socket is at the other end of a TCP
 // connection within loopback, or of a unix socket. c may be wrapped, as by
@@ -15,7 +15,7 @@ var ErrNoOwner = errors.New("the peer's socket has no owner")
 //
 // The result is valid for the life of the connection. It is the user of the
 // process that made or accepted the connection, even if that process has passed
-// the socket to another. The error wraps ErrNoOwner for a connection that the
+// the socket to another. The error wraps ErrNoUser for a connection that the
 // other end has not accepted, and errors.ErrUnsupported on a system that cannot
 // say. Any error means that the user is not known.
 func PeerUID(c net.Conn) (uint32, error) { return peerUID(bareConn(c)) }

@@ -49,7 +49,7 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	uid, err := found.owner()
+	uid, err := found.user()
 	if err != nil {
 		return 0, err
 	}
@@ -66,14 +66,14 @@ func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ip, ap.Port()), ip.IsLoopback() && ip.Zone() == ""
 }
 
-// owner returns the user of an entry of the kernel's table. A process that has shut down
+// user returns the user of an entry of the kernel's table. A process that has shut down
 // its sending half has its socket still, and waits for an answer; a socket that was
 // closed has the same states and no inode. An entry without inode has no owner (its uid
 // reads 0). Sockets in other states are not the peer of an open connection.
-func (s tcpSocket) owner() (uint32, error) {
+func (s tcpSocket) user() (uint32, error) {
 	switch {
 	case s.state == tcpEstablished && s.inode == 0:
-		return 0, ErrNoOwner
+		return 0, ErrNoUser
 	case s.state == tcpEstablished:
 	case (s.state == tcpFinWait1 || s.state == tcpFinWait2) && s.inode != 0:
 	default:

@@ -186,7 +186,7 @@ func TestRuleForTheKernelsEntry(t *testing.T) {
 		}
 	}
 	for _, c := range cases {
-		if uid, err := c.s.owner(); (err == nil) != c.known || err == nil && uid != c.s.uid {
+		if uid, err := c.s.user(); (err == nil) != c.known || err == nil && uid != c.s.uid {
 			t.Errorf("%s: %d, %v, want known %v", c.name, uid, err, c.known)
 		}
 	}
@@ -391,7 +391,7 @@ func TestConnectionThatIsNotAcceptedHasNoOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	if uid, err := PeerUID(client); !errors.Is(err, ErrNoOwner) {
+	if uid, err := PeerUID(client); !errors.Is(err, ErrNoUser) {
 		t.Fatalf("user %d, %v", uid, err)
 	}
 	server, err := l.Accept()

@@ -107,7 +107,7 @@ func (b *Book) selected(c Ack) (list []*Entry, next int64, err error) {
 // atLast moves the earlier snapshots of e's digest from the list of their piece to
 // that of the last piece, which has e: what they leave of the digest would be posted as a
 // remainder, and e acknowledges it.
-func atLast(rows *view, e *Entry, list []*Entry, last bool) []*Entry {
+func atLast(rows *overlay, e *Entry, list []*Entry, last bool) []*Entry {
 	if e.Digest == 0 {
 		return list
 	}
@@ -204,13 +204,13 @@ func addAck(b *Book, body *Acked, digests []int64) (AckResult, error) {
 // unackedItems counts the items of entries that are not acknowledged. It reads the items of
 // each digest once, however many of its snapshots are counted.
 type unackedItems struct {
-	rows    *view
+	rows    *overlay
 	digests map[int64][]int64 // seqs of the posted items of a digest, the newest first
 	reached map[int64]int     // by digest: how many of them the counted entries reach
 	items   map[int64]bool    // seqs of items that belong to no digest
 }
 
-func newUnacked(rows *view) *unackedItems {
+func newUnacked(rows *overlay) *unackedItems {
 	return &unackedItems{rows: rows, digests: map[int64][]int64{}, reached: map[int64]int{}, items: map[int64]bool{}}
 }
 

@@ -38,14 +38,14 @@ type Book struct {
 	// and its name), or "".
 	RequestedBy string
 
-	rows  *view
+	rows  *overlay
 	stats Stats
 }
 
 // NewBook begins a unit. box is the row as committed, nil if there is none; it is
 // not changed. committed reads the rows of the store.
 func NewBook(threadID string, now notify.Time, settings Settings, bounds Bounds, box *Inbox, unit Unit, committed ledger.Reader) *Book {
-	return &Book{Now: now, Settings: settings, Bounds: bounds, rows: &view{
+	return &Book{Now: now, Settings: settings, Bounds: bounds, rows: &overlay{
 		threadID: threadID, unit: unit, committed: committed, box: box,
 		overlay: map[*ledger.Table]map[any]ledger.Row{}, gone: map[*ledger.Table]map[int64]bool{}, natives: map[nativeKey]int64{}, abouts: map[AboutKey]int64{},
 	}}

@@ -39,7 +39,7 @@ type OpenKey struct{ ThreadID, Source, ResourceRef, EventFamily string }
 // acknowledged nor told.
 //
 // Fold leaves Inbox.FlushAt, TimerAt and LeaseAt alone: they follow from the rows of
-// digests, timers and entries (see view.schedule).
+// digests, timers and entries (see overlay.schedule).
 func Fold(s ledger.State, h *notify.Header, body any) {
 	f := folding{s: s, h: h}
 	switch b := body.(type) {

@@ -84,7 +84,7 @@ func (s *Subscription) wants() []string {
 // counted reports whether the event of an item did not fit before and was counted. Followers
 // bring events in order, and again after a crash. So every wanted event up to the newest
 // counted one of a subscription was stored or counted.
-func (v *view) counted(it *Item) bool {
+func (v *overlay) counted(it *Item) bool {
 	e := it.Event
 	if e == nil {
 		return false

@@ -52,7 +52,7 @@ const dailyFor = 24 * time.Hour
 
 // identified returns the items with the identities under which they are stored. It changes
 // none of items, for a decision may be made twice.
-func (v *view) identified(items []Item, now notify.Time) []Item {
+func (v *overlay) identified(items []Item, now notify.Time) []Item {
 	if !slices.ContainsFunc(items, func(it Item) bool { return it.Daily }) {
 		return items
 	}
@@ -67,7 +67,7 @@ func (v *view) identified(items []Item, now notify.Time) []Item {
 
 // daily returns the identity of a Daily item: with the day (UTC) on which the first of those
 // came that are the same within dailyFor.
-func (v *view) daily(it Item, now notify.Time) string {
+func (v *overlay) daily(it Item, now notify.Time) string {
 	hash := it.NativeID
 	on := func(t time.Time) string { return hash + "@" + t.UTC().Format(time.DateOnly) }
 	it.NativeID = on(now.Add(-dailyFor))

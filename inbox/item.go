@@ -26,7 +26,7 @@ type Item struct {
 	// SubscriptionIDs are the subscriptions of the inbox that have let it in.
 	SubscriptionIDs []string `json:"-"`
 
-	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see view.daily
+	Daily      bool   `json:"-"` // NativeID is only a hash of what was sent: see overlay.daily
 	Link       string `json:"-"` // of a webhook: where it can be looked at, see sanitize.Link
 	Sender     string `json:"-"` // who caused it: a digest says how many people did
 	Chain      int    `json:"-"` // of the turn that it is about: see Wake

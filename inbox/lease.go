@@ -44,7 +44,7 @@ func EndLeases(b *Book, anew bool) error {
 // LeaseNext is when the first lease of an inbox is over, in milliseconds, as its rows are; 0 = none
 // runs. It may have passed.
 func LeaseNext(r ledger.Reader, box *Inbox, lease time.Duration, now time.Time) (int64, error) {
-	v := view{threadID: box.ThreadID, committed: r, box: box}
+	v := overlay{threadID: box.ThreadID, committed: r, box: box}
 	l := v.leases(now, lease)
 	if len(l.over) > 0 {
 		l.next = now.UnixMilli()
@@ -59,7 +59,7 @@ type leased struct {
 }
 
 // leases looks at all told entries.
-func (v *view) leases(now time.Time, lease time.Duration) (l leased) {
+func (v *overlay) leases(now time.Time, lease time.Duration) (l leased) {
 	ends := map[string]time.Time{} // when leases are over, by turn
 	n := 0
 	v.scan(EntryTable, ledger.Range{
@@ -104,7 +104,7 @@ func (v *view) leases(now time.Time, lease time.Duration) (l leased) {
 
 // tellerOf is the turn that was told what a visible entry shows, "" if none was. A remainder shows
 // what a snapshot before it has told.
-func (v *view) tellerOf(e *Entry) (turnID string) {
+func (v *overlay) tellerOf(e *Entry) (turnID string) {
 	if turnID = e.ToldByTurnID; turnID != "" || e.Digest == 0 {
 		return turnID
 	}
@@ -118,7 +118,7 @@ func (v *view) tellerOf(e *Entry) (turnID string) {
 // leaseEnd is when the lease of what a turn was told is over. Of a turn that has not ended it is
 // not before a whole lease from now. A turn that was removed ended long ago, and so did one whose
 // end is further away than any lease: the clock was set back since.
-func (v *view) leaseEnd(turnID string, now time.Time, lease time.Duration) time.Time {
+func (v *overlay) leaseEnd(turnID string, now time.Time, lease time.Duration) time.Time {
 	c, err := v.committed.Get(turns.ByID, turnID)
 	if v.failed(err) || c == nil {
 		return now
@@ -137,7 +137,7 @@ func (v *view) leaseEnd(turnID string, now time.Time, lease time.Duration) time.
 }
 
 // leaseAt sets when to look at leases.
-func (v *view) leaseAt(at int64) {
+func (v *overlay) leaseAt(at int64) {
 	if v.box == nil || v.box.LeaseAt == at {
 		return
 	}
@@ -148,7 +148,7 @@ func (v *view) leaseAt(at int64) {
 
 // nextLease is when to look at leases, given the policy in force: never if nothing is told, and not
 // later than a whole lease from now.
-func (v *view) nextLease(now time.Time, lease time.Duration) int64 {
+func (v *overlay) nextLease(now time.Time, lease time.Duration) int64 {
 	th := v.unit.Thread()
 	most := now.Add(lease).UnixMilli()
 	switch at := v.box.LeaseAt; {

@@ -213,7 +213,7 @@ func (b *Book) Close() error {
 	if _, err := b.FlushAll(ReasonLifecycle); err != nil {
 		return err
 	}
-	if err := settleLags(b, true); err != nil {
+	if err := postLags(b, true); err != nil {
 		return err
 	}
 	var timers []string

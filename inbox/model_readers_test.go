@@ -96,7 +96,7 @@ func (h *history) ack(r *reader) operation {
 			if err != nil {
 				return err
 			}
-			got.Settle(first)
+			got.AssignSeqs(first)
 			if got.AckedEntries != want.AckedEntries || got.AckedItems != want.AckedItems || !slices.Equal(got.RemainderEntryIDs, want.RemainderEntryIDs) {
 				return fmt.Errorf("P2: ack gives %+v, want %+v", got, want)
 			}

@@ -359,7 +359,7 @@ func (h *history) store(items []Item, full func(*Book)) operation {
 					return err
 				}
 				got := results[i]
-				got.Settle(first)
+				got.AssignSeqs(first)
 				if got != want {
 					return fmt.Errorf("ingested %+v, want %+v", got, want)
 				}
@@ -385,7 +385,7 @@ func (h *history) ownItem() operation {
 func (h *history) settle() operation {
 	return func(b *Book, _ *memUnit) func(int64) error {
 		h.note("settle")
-		err := b.SettleLags()
+		err := b.PostLags()
 		return func(int64) error {
 			n := len(h.m.lagged)
 			if err == nil {
@@ -431,7 +431,7 @@ func (h *history) flush() operation {
 				return nil
 			}
 			want, err := h.m.flushDigests(ReasonManual, func(d *naiveDigest) bool { return id == "" || DigestID(d.seq) == id })
-			notify.SettleIDs(ids, first)
+			notify.AssignIDs(ids, first)
 			if err == nil && !slices.Equal(ids, want) {
 				err = fmt.Errorf("flushed %v, want %v", ids, want)
 			}

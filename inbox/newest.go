@@ -46,7 +46,7 @@ func (d *Digest) newestCounted(s ledger.State) (newest *Raw) {
 // newest of those that it counts. Of all that was posted about the same the newest counts, also if
 // it was acknowledged before; what is pending is not known yet. If none of the items counts, one
 // about each subject is counted, and what came of it is not said: that is not true any more.
-func (d *Digest) show(v *view, items []*Raw) (newest *Raw) {
+func (d *Digest) show(v *overlay, items []*Raw) (newest *Raw) {
 	d.clear()
 	if len(items) == 0 { // they could not be read
 		return nil

@@ -102,7 +102,7 @@ func (b *Book) Lag(source string, n int64) {
 
 // lagThrough remembers the newest event of a subscription that was counted; 0
 // forgets it.
-func (v *view) lagThrough(subscriptionID string, seq int64) {
+func (v *overlay) lagThrough(subscriptionID string, seq int64) {
 	if v.inbox().LaggedThrough[subscriptionID] == seq {
 		return
 	}
@@ -116,12 +116,12 @@ func (v *view) lagThrough(subscriptionID string, seq int64) {
 	v.Put(box)
 }
 
-// SettleLags posts an item for each source whose items did not fit, if there is
+// PostLags posts an item for each source whose items did not fit, if there is
 // room now.
-func (b *Book) SettleLags() error { return settleLags(b, false) }
+func (b *Book) PostLags() error { return postLags(b, false) }
 
-// settleLags is SettleLags; beyond says to post the items even without room.
-func settleLags(b *Book, beyond bool) error {
+// postLags is PostLags; beyond says to post the items even without room.
+func postLags(b *Book, beyond bool) error {
 	defer func(by string) { b.RequestedBy = by }(b.RequestedBy)
 	b.RequestedBy = "" // the request that has made room did not ask for these items
 	for _, source := range slices.Sorted(maps.Keys(b.rows.inbox().Lagged)) {

@@ -16,22 +16,22 @@ func (r *UnsubscribeResult) SetSeq(seq int64) { r.Seq = seq }
 func (r *TimerResult) SetSeq(seq int64)       { r.Seq = seq }
 func (r *DeleteTimerResult) SetSeq(seq int64) { r.Seq = seq }
 
-// Settle makes the real ids of provisional ones.
-func (r *IngestResult) Settle(first int64) {
+// AssignSeqs makes the real ids of provisional ones.
+func (r *IngestResult) AssignSeqs(first int64) {
 	for i := range r.Results {
-		r.Results[i].Settle(first)
+		r.Results[i].AssignSeqs(first)
 	}
 }
 
-// Settle makes the real ids of provisional ones.
-func (r *Ingested) Settle(first int64) {
+// AssignSeqs makes the real ids of provisional ones.
+func (r *Ingested) AssignSeqs(first int64) {
 	for _, id := range []*notify.ID{&r.RawID, &r.EntryID, &r.DigestID} {
-		*id = id.Settle(first)
+		*id = id.AssignSeq(first)
 	}
 }
 
-// Settle makes the real ids of provisional ones.
-func (r *AckResult) Settle(first int64) { notify.SettleIDs(r.RemainderEntryIDs, first) }
+// AssignSeqs makes the real ids of provisional ones.
+func (r *AckResult) AssignSeqs(first int64) { notify.AssignIDs(r.RemainderEntryIDs, first) }
 
-// Settle makes the real ids of provisional ones.
-func (r *EntriesResult) Settle(first int64) { notify.SettleIDs(r.EntryIDs, first) }
+// AssignSeqs makes the real ids of provisional ones.
+func (r *EntriesResult) AssignSeqs(first int64) { notify.AssignIDs(r.EntryIDs, first) }

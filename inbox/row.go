@@ -64,13 +64,13 @@ func (b *Inbox) New() bool { return b.fresh }
 // Bytes implements ledger.Row.
 func (b *Inbox) Bytes() int { return len(b.ThreadID) + len(b.ToldTurn) }
 
-// Settle implements ledger.Row.
-func (b *Inbox) Settle(first int64) {
+// AssignSeqs implements ledger.Row.
+func (b *Inbox) AssignSeqs(first int64) {
 	b.fresh = false
-	b.UpdatedSeq = notify.Settle(b.UpdatedSeq, first)
-	b.Expired, b.Lifted = notify.Settle(b.Expired, first), notify.Settle(b.Lifted, first)
-	b.Woken = notify.Settle(b.Woken, first)
-	b.ToldSeq = notify.Settle(b.ToldSeq, first)
+	b.UpdatedSeq = notify.AssignSeq(b.UpdatedSeq, first)
+	b.Expired, b.Lifted = notify.AssignSeq(b.Expired, first), notify.AssignSeq(b.Lifted, first)
+	b.Woken = notify.AssignSeq(b.Woken, first)
+	b.ToldSeq = notify.AssignSeq(b.ToldSeq, first)
 }
 
 // DueAt is when the inbox has something to do by itself, in milliseconds; 0 =
@@ -142,10 +142,10 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 	}
 	return ledger.Values{
 		b.ThreadID, orNull(b.DueAt()), ledger.Flag(b.NewEntries > 0), int64(b.PendingItems), int64(b.UnackedItems), b.UnackedBytes,
-		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
+		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.AssignSeq(b.Expired, first),
 		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
-		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged, notify.Settle(b.Lifted, first),
-		notify.Settle(b.ToldSeq, first), b.StalledAt, notify.Settle(b.Woken, first), b.LeaseAt,
+		notify.AssignSeq(b.UpdatedSeq, first), policy, wakes, lagged, notify.AssignSeq(b.Lifted, first),
+		notify.AssignSeq(b.ToldSeq, first), b.StalledAt, notify.AssignSeq(b.Woken, first), b.LeaseAt,
 	}, nil
 }
 

@@ -74,9 +74,9 @@ func (d *Digest) New() bool { return d.Seq < 0 }
 // Bytes implements ledger.Row.
 func (d *Digest) Bytes() int { return len(d.ResourceRef) + len(d.EventFamily) }
 
-// Settle implements ledger.Row.
-func (d *Digest) Settle(first int64) {
-	d.Seq, d.Newest, d.LastRaw = notify.Settle(d.Seq, first), notify.Settle(d.Newest, first), notify.Settle(d.LastRaw, first)
+// AssignSeqs implements ledger.Row.
+func (d *Digest) AssignSeqs(first int64) {
+	d.Seq, d.Newest, d.LastRaw = notify.AssignSeq(d.Seq, first), notify.AssignSeq(d.Newest, first), notify.AssignSeq(d.LastRaw, first)
 }
 
 // Values implements ledger.Row.
@@ -93,9 +93,9 @@ func (d *Digest) Values(first int64) (ledger.Values, error) {
 		return nil, err
 	}
 	return ledger.Values{
-		notify.Settle(d.Seq, first), d.ThreadID, d.Source, d.ResourceRef, d.EventFamily, ledger.Flag(d.Open), ledger.Flag(d.Pending > 0),
-		int64(d.Revision), notify.Settle(d.Newest, first), int64(d.Pending), int64(d.Unacked), int64(d.Fresh), d.OpenedAt.Milli(),
-		d.PendingAt.Milli(), d.FlushAt, notify.Settle(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders, d.LastSummary,
+		notify.AssignSeq(d.Seq, first), d.ThreadID, d.Source, d.ResourceRef, d.EventFamily, ledger.Flag(d.Open), ledger.Flag(d.Pending > 0),
+		int64(d.Revision), notify.AssignSeq(d.Newest, first), int64(d.Pending), int64(d.Unacked), int64(d.Fresh), d.OpenedAt.Milli(),
+		d.PendingAt.Milli(), d.FlushAt, notify.AssignSeq(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders, d.LastSummary,
 		int64(d.Subjects), outcomes, int64(d.Passive), ledger.Flag(d.Failing),
 	}, nil
 }

@@ -108,21 +108,21 @@ func (e *Entry) Bytes() int {
 	return len(e.Summary) + len(e.ResourceRef) + len(e.EventFamily) + len(e.Link)
 }
 
-// Settle implements ledger.Row.
-func (e *Entry) Settle(first int64) {
-	e.Seq, e.Digest = notify.Settle(e.Seq, first), notify.Settle(e.Digest, first)
-	e.LastRaw, e.By = notify.Settle(e.LastRaw, first), notify.Settle(e.By, first)
-	e.ToldSeq = notify.Settle(e.ToldSeq, first)
+// AssignSeqs implements ledger.Row.
+func (e *Entry) AssignSeqs(first int64) {
+	e.Seq, e.Digest = notify.AssignSeq(e.Seq, first), notify.AssignSeq(e.Digest, first)
+	e.LastRaw, e.By = notify.AssignSeq(e.LastRaw, first), notify.AssignSeq(e.By, first)
+	e.ToldSeq = notify.AssignSeq(e.ToldSeq, first)
 	e.name()
 }
 
 // Values implements ledger.Row.
 func (e *Entry) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
-		notify.Settle(e.Seq, first), e.ThreadID, string(e.Kind), notify.Settle(e.Digest, first), int64(e.Revision), e.Source,
-		e.ResourceRef, e.EventFamily, e.Summary, int64(e.Count), notify.Settle(e.LastRaw, first), e.FirstAt.Milli(), e.LastAt.Milli(),
-		e.PostedAt.Milli(), e.ToldByTurnID, e.AckedAt.Milli(), notify.Settle(e.By, first), int64(e.Unacked), ledger.Flag(e.Fresh),
-		notify.Settle(e.ToldSeq, first), int64(e.Leases), ledger.Flag(e.AtOnce), e.Link,
+		notify.AssignSeq(e.Seq, first), e.ThreadID, string(e.Kind), notify.AssignSeq(e.Digest, first), int64(e.Revision), e.Source,
+		e.ResourceRef, e.EventFamily, e.Summary, int64(e.Count), notify.AssignSeq(e.LastRaw, first), e.FirstAt.Milli(), e.LastAt.Milli(),
+		e.PostedAt.Milli(), e.ToldByTurnID, e.AckedAt.Milli(), notify.AssignSeq(e.By, first), int64(e.Unacked), ledger.Flag(e.Fresh),
+		notify.AssignSeq(e.ToldSeq, first), int64(e.Leases), ledger.Flag(e.AtOnce), e.Link,
 	}, nil
 }
 

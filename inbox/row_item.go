@@ -77,9 +77,9 @@ func (r *Raw) New() bool { return r.Seq < 0 }
 // Bytes implements ledger.Row.
 func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) + len(r.About) + len(r.Link) }
 
-// Settle implements ledger.Row.
-func (r *Raw) Settle(first int64) {
-	r.Seq, r.Digest, r.AckedSeq = notify.Settle(r.Seq, first), notify.Settle(r.Digest, first), notify.Settle(r.AckedSeq, first)
+// AssignSeqs implements ledger.Row.
+func (r *Raw) AssignSeqs(first int64) {
+	r.Seq, r.Digest, r.AckedSeq = notify.AssignSeq(r.Seq, first), notify.AssignSeq(r.Digest, first), notify.AssignSeq(r.AckedSeq, first)
 }
 
 // Values implements ledger.Row.
@@ -89,8 +89,8 @@ func (r *Raw) Values(first int64) (ledger.Values, error) {
 		about = r.About
 	}
 	return ledger.Values{
-		notify.Settle(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.Settle(r.Digest, first), r.OccurredAt.Milli(),
-		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.Settle(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
+		notify.AssignSeq(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.AssignSeq(r.Digest, first), r.OccurredAt.Milli(),
+		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.AssignSeq(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
 		ledger.Flag(r.Expired), int64(r.Chain), about, r.Outcome, ledger.Flag(r.Passive), r.Link,
 	}, nil
 }

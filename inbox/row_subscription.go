@@ -43,8 +43,8 @@ func (s *Subscription) New() bool { return s.CreatedSeq < 0 }
 // Bytes implements ledger.Row.
 func (s *Subscription) Bytes() int { return len(s.Filter) + 64*len(s.ThreadIDs) }
 
-// Settle implements ledger.Row.
-func (s *Subscription) Settle(first int64) { s.CreatedSeq = notify.Settle(s.CreatedSeq, first) }
+// AssignSeqs implements ledger.Row.
+func (s *Subscription) AssignSeqs(first int64) { s.CreatedSeq = notify.AssignSeq(s.CreatedSeq, first) }
 
 // Values implements ledger.Row.
 func (s *Subscription) Values(first int64) (ledger.Values, error) {
@@ -57,7 +57,7 @@ func (s *Subscription) Values(first int64) (ledger.Values, error) {
 		return nil, err
 	}
 	return ledger.Values{
-		notify.Settle(s.CreatedSeq, first), s.ThreadID, s.SubscriptionID, s.Source, s.Filter, ids, methods, s.CreatedAt.Milli(),
+		notify.AssignSeq(s.CreatedSeq, first), s.ThreadID, s.SubscriptionID, s.Source, s.Filter, ids, methods, s.CreatedAt.Milli(),
 	}, nil
 }
 

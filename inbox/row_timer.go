@@ -34,13 +34,13 @@ func (t *Timer) New() bool { return t.CreatedSeq < 0 }
 // Bytes implements ledger.Row.
 func (t *Timer) Bytes() int { return len(t.Text) + len(t.Cron) }
 
-// Settle implements ledger.Row.
-func (t *Timer) Settle(first int64) { t.CreatedSeq = notify.Settle(t.CreatedSeq, first) }
+// AssignSeqs implements ledger.Row.
+func (t *Timer) AssignSeqs(first int64) { t.CreatedSeq = notify.AssignSeq(t.CreatedSeq, first) }
 
 // Values implements ledger.Row.
 func (t *Timer) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
-		notify.Settle(t.CreatedSeq, first), t.ThreadID, t.TimerID, t.At.Milli(), t.EverySeconds, t.Cron, t.Timezone, t.Text,
+		notify.AssignSeq(t.CreatedSeq, first), t.ThreadID, t.TimerID, t.At.Milli(), t.EverySeconds, t.Cron, t.Timezone, t.Text,
 		t.NextAt.Milli(), t.CreatedAt.Milli(), t.LastFiredAt.Milli(),
 	}, nil
 }

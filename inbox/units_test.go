@@ -42,7 +42,7 @@ func (w *world) ingest(t *testing.T, items ...Item) []Ingested {
 		}
 	})
 	for i := range out {
-		out[i].Settle(first)
+		out[i].AssignSeqs(first)
 	}
 	return out
 }
@@ -57,7 +57,7 @@ func (w *world) ack(t *testing.T, c Ack) AckResult {
 			t.Fatal(err)
 		}
 	})
-	out.Settle(first)
+	out.AssignSeqs(first)
 	return out
 }
 
@@ -67,7 +67,7 @@ func (w *world) flush(t *testing.T) []notify.ID {
 	var ids []notify.ID
 	first := w.last + 1
 	w.must(t, func(b *Book) { ids, _ = b.Flush("") })
-	notify.SettleIDs(ids, first)
+	notify.AssignIDs(ids, first)
 	return ids
 }
 
@@ -165,7 +165,7 @@ func TestWhoMakesRoomHasNotSentWhatLagged(t *testing.T) {
 	events := w.must(t, func(b *Book) {
 		b.RequestedBy = "token:ann"
 		_, _ = b.Ack(Ack{EntryIDs: []notify.ID{first}})
-		if err := b.SettleLags(); err != nil {
+		if err := b.PostLags(); err != nil {
 			t.Fatal(err)
 		}
 		if b.RequestedBy != "token:ann" {

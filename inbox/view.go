@@ -9,10 +9,10 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// view is the rows of an inbox as an unfinished unit leaves them: the changes of the
+// overlay is the rows of an inbox as an unfinished unit leaves them: the changes of the
 // unit, and below them the committed rows. It implements ledger.State, so that events
 // can be folded into it.
-type view struct {
+type overlay struct {
 	threadID  string
 	unit      Unit
 	committed ledger.Reader
@@ -64,7 +64,7 @@ var (
 )
 
 // inbox is the row for reading; never nil.
-func (v *view) inbox() *Inbox {
+func (v *overlay) inbox() *Inbox {
 	if v.box == nil {
 		return &Inbox{ThreadID: v.threadID}
 	}
@@ -72,7 +72,7 @@ func (v *view) inbox() *Inbox {
 }
 
 // Row implements ledger.State.
-func (v *view) Row(t *ledger.Table, id any) ledger.Row {
+func (v *overlay) Row(t *ledger.Table, id any) ledger.Row {
 	switch t {
 	case threads.Table:
 		if th := v.unit.Thread(); th != nil {
@@ -105,7 +105,7 @@ func (v *view) Row(t *ledger.Table, id any) ledger.Row {
 }
 
 // get reads a committed row. It returns nil for one that the unit has removed.
-func (v *view) get(t *ledger.Table, ix *ledger.Index, key ...any) ledger.Row {
+func (v *overlay) get(t *ledger.Table, ix *ledger.Index, key ...any) ledger.Row {
 	c, err := v.committed.Get(ix, key...)
 	if err != nil || c == nil {
 		v.failed(err)
@@ -121,7 +121,7 @@ func (v *view) get(t *ledger.Table, ix *ledger.Index, key ...any) ledger.Row {
 	return row
 }
 
-func (v *view) failed(err error) bool {
+func (v *overlay) failed(err error) bool {
 	if v.err == nil {
 		v.err = err
 	}
@@ -129,7 +129,7 @@ func (v *view) failed(err error) bool {
 }
 
 // openDigest finds the digest that takes items of a key.
-func (v *view) openDigest(key OpenKey) ledger.Row {
+func (v *overlay) openDigest(key OpenKey) ledger.Row {
 	for _, row := range v.overlay[DigestTable] {
 		if d := row.(*Digest); d.Open && key == (OpenKey{d.ThreadID, d.Source, d.ResourceRef, d.EventFamily}) {
 			return d
@@ -144,7 +144,7 @@ func (v *view) openDigest(key OpenKey) ledger.Row {
 
 // Rows implements ledger.State. Of raw items and entries of a digest it has only
 // those that are not acknowledged.
-func (v *view) Rows(t *ledger.Table, group string, visit func(ledger.Row) bool) {
+func (v *overlay) Rows(t *ledger.Table, group string, visit func(ledger.Row) bool) {
 	if last, ok := ThroughOf(group); ok {
 		v.scan(t, ledger.Range{Index: ofThread[t], Prefix: []any{v.threadID}, Newest: true, After: last + 1}, visit)
 		return
@@ -175,7 +175,7 @@ func (v *view) Rows(t *ledger.Table, group string, visit func(ledger.Row) bool) 
 
 // scan visits committed rows as the unit leaves them, without those that it has
 // removed. visit may read more.
-func (v *view) scan(t *ledger.Table, r ledger.Range, visit func(ledger.Row) bool) {
+func (v *overlay) scan(t *ledger.Table, r ledger.Range, visit func(ledger.Row) bool) {
 	v.failed(v.committed.Scan(r, func(c ledger.Values) error {
 		row, err := tables[t].read(slices.Clone(c))
 		if err != nil || v.gone[t][createdSeq(row)] {
@@ -193,7 +193,7 @@ func (v *view) scan(t *ledger.Table, r ledger.Range, visit func(ledger.Row) bool
 
 // first visits the first row of an index of the thread that the unit has not
 // touched.
-func (v *view) first(t *ledger.Table, ix *ledger.Index, visit func(ledger.Row)) {
+func (v *overlay) first(t *ledger.Table, ix *ledger.Index, visit func(ledger.Row)) {
 	v.failed(v.committed.Scan(ledger.Range{Index: ix, Prefix: []any{v.threadID}}, func(c ledger.Values) error {
 		row, err := tables[t].read(slices.Clone(c))
 		if err != nil || v.gone[t][createdSeq(row)] || v.overlay[t][row.ID()] != nil {
@@ -205,7 +205,7 @@ func (v *view) first(t *ledger.Table, ix *ledger.Index, visit func(ledger.Row)) 
 }
 
 // Put implements ledger.State.
-func (v *view) Put(row ledger.Row) {
+func (v *overlay) Put(row ledger.Row) {
 	switch r := row.(type) {
 	case *threads.Thread:
 		v.unit.SetThread(r)

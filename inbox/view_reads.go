@@ -12,7 +12,7 @@ import (
 )
 
 // stored returns the raw item of this identity, nil if there is none.
-func (v *view) stored(it *Item) *Raw {
+func (v *overlay) stored(it *Item) *Raw {
 	key := nativeKey{it.Source, it.NativeID}
 	switch seq, known := v.natives[key]; {
 	case known && seq == 0:
@@ -28,7 +28,7 @@ func (v *view) stored(it *Item) *Raw {
 }
 
 // entryOf finds an entry by its id.
-func (v *view) entryOf(id notify.ID) (*Entry, error) {
+func (v *overlay) entryOf(id notify.ID) (*Entry, error) {
 	seq, ok := id.Seq(EntryPrefix)
 	if !ok {
 		return nil, ErrEntryNotFound
@@ -48,7 +48,7 @@ func (v *view) entryOf(id notify.ID) (*Entry, error) {
 
 // named finds items by their ids, each once. An item that is pending, in no snapshot yet, was not
 // shown to anybody.
-func (v *view) named(ids []notify.ID) (list []*Raw, err error) {
+func (v *overlay) named(ids []notify.ID) (list []*Raw, err error) {
 	known := make(map[int64]bool, len(ids))
 	for i, id := range ids {
 		field := fmt.Sprintf("raw_ids[%d]", i)
@@ -67,7 +67,7 @@ func (v *view) named(ids []notify.ID) (list []*Raw, err error) {
 }
 
 // itemOf finds a raw item by its id.
-func (v *view) itemOf(id notify.ID) (*Raw, error) {
+func (v *overlay) itemOf(id notify.ID) (*Raw, error) {
 	seq, ok := id.Seq(RawPrefix)
 	if !ok {
 		return nil, ErrItemNotFound
@@ -87,7 +87,7 @@ func (v *view) itemOf(id notify.ID) (*Raw, error) {
 	return r, nil
 }
 
-func (v *view) isPending(r *Raw) bool {
+func (v *overlay) isPending(r *Raw) bool {
 	d, ok := v.Row(DigestTable, r.Digest).(*Digest)
 	if !ok {
 		return false
@@ -98,7 +98,7 @@ func (v *view) isPending(r *Raw) bool {
 
 // entryOfItem returns the entry of one raw item that belongs to no digest, nil if
 // there is none. It was posted with the item, as the next event.
-func (v *view) entryOfItem(raw int64) *Entry {
+func (v *overlay) entryOfItem(raw int64) *Entry {
 	next := raw + 1
 	if raw < 0 {
 		next = raw - 1
@@ -112,7 +112,7 @@ func (v *view) entryOfItem(raw int64) *Entry {
 
 // newestAbout finds the newest item of a digest that is about the same. A digest that the unit
 // itself has opened has no committed items.
-func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
+func (v *overlay) newestAbout(key AboutKey) (row ledger.Row) {
 	own, _ := v.overlay[RawTable][v.abouts[key]].(*Raw)
 	if own != nil {
 		row = own
@@ -130,7 +130,7 @@ func (v *view) newestAbout(key AboutKey) (row ledger.Row) {
 }
 
 // newestBut is like newestAbout, of the items that are not left out.
-func (v *view) newestBut(leftOut func(*Raw) bool, key AboutKey) (newest *Raw) {
+func (v *overlay) newestBut(leftOut func(*Raw) bool, key AboutKey) (newest *Raw) {
 	if r, ok := v.newestAbout(key).(*Raw); !ok || !leftOut(r) {
 		return r
 	}
@@ -155,7 +155,7 @@ func (v *view) newestBut(leftOut func(*Raw) bool, key AboutKey) (newest *Raw) {
 // visibleAt lists the entries after one seq and up to another that were visible then and are
 // not fully acknowledged now: also those that are superseded since. It ends after items items;
 // next is the seq of the last entry then.
-func (v *view) visibleAt(seq, after int64, items int) (list []*Entry, next int64) {
+func (v *overlay) visibleAt(seq, after int64, items int) (list []*Entry, next int64) {
 	v.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{v.threadID}, After: after, Until: seq + 1}, func(row ledger.Row) bool {
 		if e := row.(*Entry); e.AckedAt.IsZero() && (e.By == 0 || order(e.By) > seq) {
 			list = append(list, e)
@@ -170,7 +170,7 @@ func (v *view) visibleAt(seq, after int64, items int) (list []*Entry, next int64
 
 // toldBy lists the entries that a turn was told and that are not fully
 // acknowledged.
-func (v *view) toldBy(turnID string) (list []*Entry) {
+func (v *overlay) toldBy(turnID string) (list []*Entry) {
 	v.scan(EntryTable, ledger.Range{Index: EntryTold, Prefix: []any{turnID}}, func(row ledger.Row) bool {
 		if e := row.(*Entry); e.ToldByTurnID == turnID && e.AckedAt.IsZero() {
 			list = append(list, e)
@@ -182,7 +182,7 @@ func (v *view) toldBy(turnID string) (list []*Entry) {
 
 // pending lists the digests with pending items that are due until a time in milliseconds, in the
 // order of their flush.
-func (v *view) pending(until int64) (list []*Digest) {
+func (v *overlay) pending(until int64) (list []*Digest) {
 	if v.inbox().PendingItems == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (v *view) pending(until int64) (list []*Digest) {
 
 // finish returns the rows that the unit changes, in the order in which they must
 // be written.
-func (v *view) finish() []ledger.Row {
+func (v *overlay) finish() []ledger.Row {
 	list := make([]ledger.Row, 0, len(v.changed)+1)
 	for _, r := range v.changed {
 		if _, removal := r.(*ledger.Removal); removal {
@@ -229,12 +229,12 @@ func (v *view) finish() []ledger.Row {
 
 // schedule sets when the inbox has something to do by itself: at the earliest
 // flush of a digest, at the earliest timer, and when the first lease of told entries is over.
-func (v *view) schedule(now time.Time, lease time.Duration) {
+func (v *overlay) schedule(now time.Time, lease time.Duration) {
 	v.box.FlushAt, v.box.TimerAt, v.box.LeaseAt = v.nextFlush(), v.nextTimer(), v.nextLease(now, lease)
 }
 
 // nextFlush is the earliest flush of a digest, in milliseconds; 0 = none.
-func (v *view) nextFlush() (at int64) {
+func (v *overlay) nextFlush() (at int64) {
 	least := func(d *Digest) {
 		if d.Pending > 0 && (at == 0 || d.FlushAt < at) {
 			at = d.FlushAt
@@ -250,7 +250,7 @@ func (v *view) nextFlush() (at int64) {
 }
 
 // nextTimer is the earliest planned time of a timer, in milliseconds; 0 = none.
-func (v *view) nextTimer() (at int64) {
+func (v *overlay) nextTimer() (at int64) {
 	least := func(t *Timer) {
 		if at == 0 || t.NextAt.Milli() < at {
 			at = t.NextAt.Milli()

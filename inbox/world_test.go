@@ -133,7 +133,7 @@ func (w *world) commit(u *memUnit, b *Book) ([]logged, error) {
 			return nil, err
 		}
 		if gone, ok := r.(*ledger.Removal); !ok || gone.Key[0].(int64) > 0 {
-			r.Settle(first)
+			r.AssignSeqs(first)
 		}
 	}
 	w.store, w.held = next, u.thread.Held

@@ -20,11 +20,11 @@ func TestItemKeepsTheLineageOfItsCreation(t *testing.T) {
 			t.Errorf("after %T: %+v", body, row)
 		}
 	}
-	if row.Settle(10); row.Span != 11 || row.CreatedSeq != 11 || row.UpdatedSeq != 13 {
+	if row.AssignSeqs(10); row.Span != 11 || row.CreatedSeq != 11 || row.UpdatedSeq != 13 {
 		t.Errorf("settled: %+v", row)
 	}
 	plain := Apply(nil, notify.Header{Seq: notify.Provisional(0)}, &Created{Content: Raw(`{"type":"plan"}`)})
-	if plain.Settle(10); plain.Span != 0 || plain.Lineage != nil {
+	if plain.AssignSeqs(10); plain.Span != 0 || plain.Lineage != nil {
 		t.Errorf("an item without a try: %+v", plain)
 	}
 }

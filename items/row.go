@@ -33,19 +33,19 @@ func (it *Item) New() bool { return it.CreatedSeq < 0 }
 // Bytes implements ledger.Row.
 func (it *Item) Bytes() int { return len(it.Content) }
 
-// Settle implements ledger.Row.
-func (it *Item) Settle(first int64) {
-	it.CreatedSeq = notify.Settle(it.CreatedSeq, first)
-	it.UpdatedSeq = notify.Settle(it.UpdatedSeq, first)
-	it.Span = notify.Settle(it.Span, first)
+// AssignSeqs implements ledger.Row.
+func (it *Item) AssignSeqs(first int64) {
+	it.CreatedSeq = notify.AssignSeq(it.CreatedSeq, first)
+	it.UpdatedSeq = notify.AssignSeq(it.UpdatedSeq, first)
+	it.Span = notify.AssignSeq(it.Span, first)
 }
 
 // Values implements ledger.Row.
 func (it *Item) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
-		notify.Settle(it.CreatedSeq, first), it.ItemID, it.ThreadID, it.TurnID, int64(it.Attempt), string(it.Type),
+		notify.AssignSeq(it.CreatedSeq, first), it.ItemID, it.ThreadID, it.TurnID, int64(it.Attempt), string(it.Type),
 		string(it.Status), ledger.Flag(it.Truncated), it.TotalBytes, it.CreatedAt.Milli(), it.UpdatedAt.Milli(),
-		notify.Settle(it.UpdatedSeq, first), []byte(it.Content), notify.Settle(it.Span, first),
+		notify.AssignSeq(it.UpdatedSeq, first), []byte(it.Content), notify.AssignSeq(it.Span, first),
 	}, nil
 }
 

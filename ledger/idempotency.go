@@ -25,7 +25,7 @@ type Log interface {
 
 // Result is what a command answers, by which it knows the seq of its commit. It
 // must survive a round trip through JSON. If it has ids of its own unit, it also
-// has a method Settle(first int64), which makes the real ones.
+// has a method AssignSeqs(first int64), which makes the real ones.
 type Result[R any] interface {
 	*R
 	SetSeq(int64)
@@ -63,15 +63,15 @@ func Keyed[R any, P Result[R]](log Log, key *Key, decide func() (*Unit, R, error
 		return r, true, err
 	}
 	P(&r).SetSeq(rc.Last)
-	if s, ok := any(&r).(settler); ok {
-		s.Settle(rc.First)
+	if s, ok := any(&r).(assigner); ok {
+		s.AssignSeqs(rc.First)
 	}
 	return r, false, nil
 }
 
-// settler is a Result with ids of its own unit. Settle makes the real ids; first
+// assigner is a Result with ids of its own unit. AssignSeqs makes the real ids; first
 // is the seq of the unit's first draft.
-type settler interface{ Settle(first int64) }
+type assigner interface{ AssignSeqs(first int64) }
 
 // Replay returns the result that the key has given before; ok is false if it
 // has not been used, or is nil.

@@ -19,13 +19,13 @@ type thing struct {
 	size int64
 }
 
-func (r *thing) Table() *ledger.Table { return things }
-func (r *thing) ID() any              { return r.name }
-func (r *thing) New() bool            { return r.seq < 0 }
-func (r *thing) Bytes() int           { return len(r.name) }
-func (r *thing) Settle(first int64)   { r.seq = notify.Settle(r.seq, first) }
+func (r *thing) Table() *ledger.Table   { return things }
+func (r *thing) ID() any                { return r.name }
+func (r *thing) New() bool              { return r.seq < 0 }
+func (r *thing) Bytes() int             { return len(r.name) }
+func (r *thing) AssignSeqs(first int64) { r.seq = notify.AssignSeq(r.seq, first) }
 func (r *thing) Values(first int64) (ledger.Values, error) {
-	return ledger.Values{notify.Settle(r.seq, first), r.name, r.size}, nil
+	return ledger.Values{notify.AssignSeq(r.seq, first), r.name, r.size}, nil
 }
 
 func TestUpdateBindsWhatChangesThenTheKey(t *testing.T) {
@@ -68,7 +68,7 @@ func TestValuesOfAnotherTypeAreZero(t *testing.T) {
 	}
 }
 
-func TestSettleGivesRowsAndTriesTheirSeqs(t *testing.T) {
+func TestAssignSeqsGivesRowsAndTriesTheirSeqs(t *testing.T) {
 	span := notify.NewSpan("turn_a", "", 1, nil)
 	d := notify.Draft{Method: notify.TurnStarted, Header: notify.Header{Seq: notify.Provisional(0), ThreadID: "a"}, Body: struct{}{}}
 	d.In(span)
@@ -80,11 +80,11 @@ func TestSettleGivesRowsAndTriesTheirSeqs(t *testing.T) {
 	if want := len(d.Rest) + len("abc") + len("{}"); u.Bytes() != want {
 		t.Errorf("%d bytes, want %d", u.Bytes(), want)
 	}
-	u.Settle(7)
+	u.AssignSeqs(7)
 	if span.Seq != 7 || row.seq != 8 {
 		t.Errorf("the try is at %d, the row at %d; want 7 and 8", span.Seq, row.seq)
 	}
-	if u.Settle(100); span.Seq != 7 || row.seq != 8 {
-		t.Error("a settled seq moves again")
+	if u.AssignSeqs(100); span.Seq != 7 || row.seq != 8 {
+		t.Error("a real seq moves again")
 	}
 }

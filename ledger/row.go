@@ -15,10 +15,10 @@ type Row interface {
 	// New reports whether the database does not have the row yet.
 	New() bool
 	// Values are the columns in the order of Table().Columns, with provisional
-	// seqs settled; first is the seq of the unit's first draft.
+	// seqs replaced; first is the seq of the unit's first draft.
 	Values(first int64) (Values, error)
-	// Settle settles the provisional seqs of the row itself.
-	Settle(first int64)
+	// AssignSeqs replaces the provisional seqs of the row itself.
+	AssignSeqs(first int64)
 	// Bytes is roughly the size of the row besides its fixed columns.
 	Bytes() int
 }
@@ -126,8 +126,8 @@ func (r *Removal) New() bool { return false }
 // Values implements Row. A store deletes the row instead.
 func (r *Removal) Values(int64) (Values, error) { return nil, errors.ErrUnsupported }
 
-// Settle implements Row.
-func (r *Removal) Settle(int64) {}
+// AssignSeqs implements Row.
+func (r *Removal) AssignSeqs(int64) {}
 
 // Bytes implements Row.
 func (r *Removal) Bytes() int { return 0 }

@@ -39,15 +39,15 @@ func (u *Unit) Bytes() int {
 	return n
 }
 
-// Settle replaces all provisional seqs in the unit by real ones. The store calls
+// AssignSeqs replaces all provisional seqs in the unit by real ones. The store calls
 // it once the transaction is durable, before the owner keeps the rows in memory.
-func (u *Unit) Settle(first int64) {
+func (u *Unit) AssignSeqs(first int64) {
 	for _, r := range u.Rows {
-		r.Settle(first)
+		r.AssignSeqs(first)
 	}
 	for i := range u.Drafts {
 		if s := u.Drafts[i].Span; s != nil {
-			s.Settle(first)
+			s.AssignSeqs(first)
 		}
 	}
 }

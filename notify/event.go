@@ -70,9 +70,9 @@ type WithIDs interface{ HasIDs() }
 // their transaction: −1 for the first draft of a unit, −2 for the second.
 func Provisional(index int) int64 { return -int64(index) - 1 }
 
-// Settle turns a provisional seq into the real one; first is the seq of the
+// AssignSeq turns a provisional seq into the real one; first is the seq of the
 // unit's first draft. It returns real seqs as they are.
-func Settle(seq, first int64) int64 {
+func AssignSeq(seq, first int64) int64 {
 	if seq < 0 {
 		return first - seq - 1
 	}
@@ -171,7 +171,7 @@ func (d *Draft) Event(seq, threadSeq int64) Event {
 		Method: d.Method, Time: d.Header.Timestamp, Params: params,
 	}
 	if d.Span != nil {
-		e.Span = Settle(d.Span.Seq, first)
+		e.Span = AssignSeq(d.Span.Seq, first)
 	}
 	return e
 }

@@ -75,14 +75,14 @@ func TestInvalidUTF8BecomesReplacementCharacters(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
-	if got := Settle(Provisional(0), 10); got != 10 {
+func TestAssignSeqs(t *testing.T) {
+	if got := AssignSeq(Provisional(0), 10); got != 10 {
 		t.Errorf("first draft: %d", got)
 	}
-	if got := Settle(Provisional(3), 10); got != 13 {
+	if got := AssignSeq(Provisional(3), 10); got != 13 {
 		t.Errorf("fourth draft: %d", got)
 	}
-	if got := Settle(5, 10); got != 5 {
+	if got := AssignSeq(5, 10); got != 5 {
 		t.Errorf("a real seq moved to %d", got)
 	}
 }

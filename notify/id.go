@@ -11,7 +11,7 @@ import (
 
 // ID names a thing by the seq of the event that created it: a prefix and the
 // seq, such as ent_42. While its unit is not committed the seq is provisional
-// (ent_-1); Marshal and Settle make the real one. "" = none.
+// (ent_-1); Marshal and AssignSeq make the real one. "" = none.
 type ID string
 
 // MakeID returns the id of a seq, "" for seq 0.
@@ -46,18 +46,18 @@ func (id ID) provisional() (prefix string, seq int64, ok bool) {
 	return string(id[:i]), seq, err == nil
 }
 
-// Settle returns the id with its real seq; first is that of the unit's first draft.
-func (id ID) Settle(first int64) ID {
+// AssignSeq returns the id with its real seq; first is that of the unit's first draft.
+func (id ID) AssignSeq(first int64) ID {
 	if prefix, seq, ok := id.provisional(); ok {
-		return MakeID(prefix, Settle(seq, first))
+		return MakeID(prefix, AssignSeq(seq, first))
 	}
 	return id
 }
 
-// SettleIDs settles all ids of a list, in place.
-func SettleIDs(list []ID, first int64) {
+// AssignIDs is ID.AssignSeq for all ids of a list, in place.
+func AssignIDs(list []ID, first int64) {
 	for i := range list {
-		list[i] = list[i].Settle(first)
+		list[i] = list[i].AssignSeq(first)
 	}
 }
 
@@ -114,7 +114,7 @@ func appendFilled(out, b []byte, holes []Hole, first int64) []byte {
 	from := 0
 	for _, h := range holes {
 		out = append(out, b[from:h.At]...)
-		out = strconv.AppendInt(out, Settle(h.Seq, first), 10)
+		out = strconv.AppendInt(out, AssignSeq(h.Seq, first), 10)
 		from = h.At
 	}
 	return append(out, b[from:]...)

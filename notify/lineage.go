@@ -46,8 +46,8 @@ func NewSpan(turnID, step string, epoch int, above *Span) *Span {
 // Root is the epoch of the turn itself: the attempt that the try belongs to.
 func (s *Span) Root() int { return s.Lineage[0].Epoch }
 
-// Settle turns a provisional Seq into the real one, as the function Settle does.
-func (s *Span) Settle(first int64) { s.Seq = Settle(s.Seq, first) }
+// AssignSeqs turns a provisional Seq into the real one, as the function AssignSeq does.
+func (s *Span) AssignSeqs(first int64) { s.Seq = AssignSeq(s.Seq, first) }
 
 // appendLineage appends the members that the events of a try have. step and
 // epoch are those of the last in the lineage; step is written even if it is "".

@@ -114,7 +114,7 @@ func TestSpanHasTheSeqOfItsFirstEvent(t *testing.T) {
 		if a, b := first.Event(12, 1), second.Event(13, 2); a.Span != 12 || b.Span != 12 {
 			t.Errorf("settled %v: spans %d and %d", settled, a.Span, b.Span)
 		}
-		s.Settle(10)
+		s.AssignSeqs(10)
 	}
 	if later := draft(0); s.Seq != 12 || later.Event(40, 9).Span != 12 {
 		t.Errorf("in a later unit the span is %d", s.Seq)

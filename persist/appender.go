@@ -35,7 +35,7 @@ const probeEvery = time.Second
 type Committer interface {
 	// Commit executes the units, in their order, in one transaction that is
 	// durable when it returns. It checks keys and fences against the log and
-	// the earlier units of the batch, assigns seqs, and settles the units' rows.
+	// the earlier units of the batch, assigns seqs, and puts them into the rows of the units.
 	// A unit that is refused has an error in its Outcome and leaves no trace.
 	//
 	// If Commit itself returns an error, nothing has happened. An error of the

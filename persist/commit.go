@@ -121,7 +121,7 @@ func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
 	}
 	for i, u := range units {
 		if out := &b.out.Outcomes[i]; out.Err == nil && out.Receipt.Stored == nil {
-			u.Settle(out.Receipt.First)
+			u.AssignSeqs(out.Receipt.First)
 			w.count(u)
 		}
 	}

@@ -24,21 +24,21 @@ type Snapshot interface {
 	Ends() (first, latest int64, err error)
 }
 
-// Lane says who waits for a read, so that a database can keep slow reads from
+// ReadClass says who waits for a read, so that a database can keep slow reads from
 // delaying the others.
-type Lane int
+type ReadClass int
 
-// The lanes.
+// The classes.
 const (
-	ForEngine Lane = iota // reads on which the engine decides; see ReadToDecide
-	ForPoints             // single rows that clients read
-	ForScans              // lists and pages of the log
+	ForEngine ReadClass = iota // reads on which the engine decides; see ReadToDecide
+	ForPoints                  // single rows that clients read
+	ForScans                   // lists and pages of the log
 )
 
 // Snapshots is the part of a database that Reads needs. Snapshot may be called
 // from many goroutines. Its reads end with the error of ctx when ctx ends.
 type Snapshots interface {
-	Snapshot(ctx context.Context, l Lane, f func(Snapshot) error) error
+	Snapshot(ctx context.Context, l ReadClass, f func(Snapshot) error) error
 }
 
 // Reads are the methods of turns.Store, turns.Rows and turns.Reader that read
@@ -52,7 +52,7 @@ type Reads struct {
 func NewReads(db Snapshots, now func() time.Time) *Reads { return &Reads{db: db, now: now} }
 
 // in calls f with a snapshot and returns what f returns.
-func in[T any](ctx context.Context, r *Reads, l Lane, f func(Snapshot) (T, error)) (out T, err error) {
+func in[T any](ctx context.Context, r *Reads, l ReadClass, f func(Snapshot) (T, error)) (out T, err error) {
 	err = r.db.Snapshot(ctx, l, func(s Snapshot) error {
 		out, err = f(s)
 		return err

@@ -29,7 +29,7 @@ func listLost(ctx context.Context, r *Reads, l *listing, q turns.Query) (turns.L
 			if err != nil {
 				return nil, err
 			}
-			for _, holds := range []func(Snapshot, *turns.Turn) (bool, error){inOpenThread, isNewest, hasNoOwner} {
+			for _, holds := range []func(Snapshot, *turns.Turn) (bool, error){inOpenThread, isNewest, hasNoParent} {
 				if ok, err := holds(s, t); !ok || err != nil {
 					return nil, err
 				}
@@ -74,8 +74,8 @@ func isNewest(s Snapshot, t *turns.Turn) (newest bool, err error) {
 	return newest, err
 }
 
-// hasNoOwner reports whether no turn waits for this one, or is told of its end.
-func hasNoOwner(s Snapshot, t *turns.Turn) (bool, error) {
+// hasNoParent reports whether no turn waits for this one, or is told of its end.
+func hasNoParent(s Snapshot, t *turns.Turn) (bool, error) {
 	if !t.IsChild() || t.Parent.TurnID == "" {
 		return true, nil
 	}

@@ -24,11 +24,11 @@ func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.
 	if q.IDs, err = only(ctx, q.IDs, q.Within); err != nil {
 		return out, err
 	}
-	lane := ForScans
+	class := ForScans
 	if len(q.IDs) == 1 && q.Statuses == nil && !q.Counts {
-		lane = ForPoints
+		class = ForPoints
 	}
-	return in(ctx, r, lane, func(s Snapshot) (out turns.SummaryList, err error) {
+	return in(ctx, r, class, func(s Snapshot) (out turns.SummaryList, err error) {
 		x := &summarizer{s: s, q: &q, tries: newCompletion(s), titles: &titles{s, q.Memory}}
 		if q.Statuses != nil || q.Counts || q.FoldJobs {
 			if x.statuses, err = readStatuses(s, &q); err != nil {

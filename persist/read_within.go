@@ -14,7 +14,7 @@ type threadFilter struct {
 }
 
 // within keeps only rows of m's threads; nil keeps all. names is how many columns of a
-// row there are up to its thread. m may read, on connections of another lane than
+// row there are up to its thread. m may read, on connections of another class than
 // that of lists, and nothing there waits for a list.
 func (l *listing) within(ctx context.Context, m notify.Members, names int) {
 	if m != nil {

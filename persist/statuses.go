@@ -188,7 +188,7 @@ func (x *statuses) ask(t *threads.Thread) (turns.ListStatus, error) {
 
 // among returns threads that have all those with one of the statuses, as far as they are
 // m's; nil if they are not known without looking at all threads. It must be called in the
-// lane of lists: m may read.
+// class of lists: m may read.
 func (x *statuses) among(ctx context.Context, wanted []turns.ListStatus, m notify.Members) ([]string, error) {
 	if x.cut || slices.Contains(wanted, turns.ListDone) || slices.Contains(wanted, turns.ListClosed) ||
 		x.failCut && slices.Contains(wanted, turns.ListFailed) {

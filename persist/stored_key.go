@@ -137,7 +137,7 @@ func (k *keyRow) Table() *ledger.Table { return keyTable }
 func (k *keyRow) ID() any              { return k.id }
 func (k *keyRow) New() bool            { return true }
 func (k *keyRow) Bytes() int           { return len(k.result) }
-func (k *keyRow) Settle(int64)         {}
+func (k *keyRow) AssignSeqs(int64)     {}
 func (k *keyRow) Values(int64) (ledger.Values, error) {
 	return ledger.Values{k.id, k.key.Key, k.key.Method, k.key.Hash[:], k.result, k.seq, k.at.UnixMilli(), string(k.key.Requester), k.number}, nil
 }

@@ -60,7 +60,7 @@ func (w *wording) change(c change) {
 	if !known && len(w.changes) == 1 {
 		return // the phrase has all that is known
 	}
-	name := c.phrase(w.place())
+	name := c.phrase(w.directory())
 	if !known {
 		w.one(File, name)
 		return

@@ -21,7 +21,7 @@ func (w *wording) phrase() {
 			w.has(aPath, c.path)
 			w.has(aPath, c.oldPath)
 		}
-		w.out.Phrase = changesPhrase(w.changes, w.place())
+		w.out.Phrase = changesPhrase(w.changes, w.directory())
 		return
 	case w.subject.text("type") == "tool_call":
 		verb, about, is = w.use(about)
@@ -51,8 +51,8 @@ func (w *wording) has(is role, text string) {
 	w.said, w.exact = append(w.said, normal(text)), append(w.exact, shown{is, text})
 }
 
-// place is the directory that paths are compared with: that of the thread.
-func (w *wording) place() string { return first(w.asked.Cwd, w.cwd) }
+// directory returns the directory that paths are compared with: that of the thread.
+func (w *wording) directory() string { return first(w.asked.Cwd, w.cwd) }
 
 // use says what is done with a tool, and to what.
 func (w *wording) use(title string) (verb, about string, is role) {
@@ -65,7 +65,7 @@ func (w *wording) use(title string) (verb, about string, is role) {
 		}
 		if where = first(where, in.text("path"), in.text("file_path"), in.text("filePath")); where != "" {
 			w.has(aPath, where)
-			text, outside := placed(where, w.place())
+			text, outside := relativeTo(where, w.directory())
 			if outside {
 				kind += " outside of its directory:"
 			}
@@ -118,7 +118,7 @@ func changesPhrase(changes []change, cwd string) string {
 func (c change) phrase(cwd string) string {
 	text := doneTo(verbOf(c.operation), first(c.oldPath, c.path), cwd)
 	if c.oldPath != "" && c.oldPath != c.path {
-		to, out := placed(c.path, cwd)
+		to, out := relativeTo(c.path, cwd)
 		if text += " to " + OneLine(to); out {
 			text += ", which is outside of its directory"
 		}
@@ -128,16 +128,16 @@ func (c change) phrase(cwd string) string {
 
 // doneTo is a verb and a path, which says if that is outside of the directory.
 func doneTo(verb, where, cwd string) string {
-	text, outside := placed(where, cwd)
+	text, outside := relativeTo(where, cwd)
 	if outside {
 		verb += " outside of its directory:"
 	}
 	return OneLine(verb + " " + text)
 }
 
-// placed is a path as it is shown, relative to the directory if it is in it, and whether it
+// relativeTo returns a path as it is shown, relative to the directory if it is in it, and whether it
 // is outside of that. Links are not followed.
-func placed(where, cwd string) (text string, outside bool) {
+func relativeTo(where, cwd string) (text string, outside bool) {
 	full := where
 	if !path.IsAbs(full) && !windows(full) {
 		full = path.Join(cwd, full) // without a directory, what begins with .. is outside of any

@@ -39,8 +39,8 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store.View(), LogID: testLogID, Version: "test",
-		Cursors: cursors.New(cursors.Config{Log: store, Reader: store.View(), Scanned: func(n cursors.Name) int64 { return int64(len(n.ConsumerID)) }}),
+	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store.Reader(), LogID: testLogID, Version: "test",
+		Cursors: cursors.New(cursors.Config{Log: store, Reader: store.Reader(), Scanned: func(n cursors.Name) int64 { return int64(len(n.ConsumerID)) }}),
 	}, Tail: store.Tail()}), store
 }
 
@@ -53,7 +53,7 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 	m.Commit()
 	for n := range units {
 		path := paths[rnd.IntN(len(paths))]
-		live := m.Standing(turn, path) != nil
+		live := m.Live(turn, path) != nil
 		switch k := rnd.IntN(20); {
 		case n == units/2 || k == 0:
 			m.Interrupt(turn, "")
@@ -64,7 +64,7 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 		case k < 4 && live:
 			m.Interrupt(turn, path)
 			m.Rewind(turn, path, turns.CauseTransient)
-		case k < 12 && !live && m.Standing(turn, notify.StepAbove(path)) != nil:
+		case k < 12 && !live && m.Live(turn, notify.StepAbove(path)) != nil:
 			m.Begin(turn, path)
 		case live:
 			m.In(turn, path)
@@ -181,7 +181,7 @@ func TestEveryReaderOfARetriedTurnEndsWithTheSameView(t *testing.T) {
 // those that package fold keeps, and with event/list page by page.
 func checkLate(t *testing.T, r *rig, store *sqlite.Store, got []int64) {
 	t.Helper()
-	p, err := store.View().Page(context.Background(), notify.Query{MaxEvents: 100_000, MaxBytes: 1 << 30})
+	p, err := store.Reader().Page(context.Background(), notify.Query{MaxEvents: 100_000, MaxBytes: 1 << 30})
 	if err != nil || p.Scanned != p.Latest {
 		t.Fatalf("%d of %d events: %v", p.Scanned, p.Latest, err)
 	}

@@ -31,7 +31,7 @@ func (x *tried) put(method string, in *notify.Span, body any) int64 {
 	}
 	seq := x.memory.append(x.t, d)
 	if in != nil {
-		in.Settle(seq)
+		in.AssignSeqs(seq)
 	}
 	return seq
 }

@@ -86,7 +86,7 @@ func (l *arrivals) displace() {
 		if time.Since(a.since) < unadmittedGrace {
 			break
 		}
-		l.settle(a)
+		l.leave(a)
 		old = append(old, a.conn)
 	}
 	l.mu.Unlock()
@@ -96,8 +96,8 @@ func (l *arrivals) displace() {
 	}
 }
 
-// settle removes an arrival from waiting; the caller holds mu.
-func (l *arrivals) settle(a *arrival) {
+// leave removes an arrival from waiting; the caller holds mu.
+func (l *arrivals) leave(a *arrival) {
 	if a.element == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (a *arrival) admit(token string) *api.Error {
 		a.token = token
 	}
 	a.admitted = true
-	a.all.settle(a)
+	a.all.leave(a)
 	return nil
 }
 
@@ -144,7 +144,7 @@ func usedUp(format string, args ...any) *api.Error {
 	return e
 }
 
-// counted reports whether the connection has a place of max_connections.
+// counted reports whether the connection has a slot of max_connections.
 func (a *arrival) counted() bool {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *arrivals) closed(c net.Conn) {
 		return
 	}
 	delete(l.open, c)
-	l.settle(a)
+	l.leave(a)
 	if a.admitted {
 		a.admitted = false
 		l.server.connections.Add(-1)

@@ -72,7 +72,7 @@ func TestStreamStartsAfterTheCursorOfItsConsumer(t *testing.T) {
 
 func TestSubscriptionStartsAfterTheCursorOfItsConsumer(t *testing.T) {
 	r, store, m := withEvents(t, 10)
-	at, err := store.View().Position(context.Background())
+	at, err := store.Reader().Position(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestCursorResetAndDeletionAreEvents(t *testing.T) {
 	if gone.Seq != 8 || gone.Cursor["exists"] != false || gone.Cursor["last_sequence"] != 0.0 {
 		t.Errorf("%+v", gone)
 	}
-	p, err := store.View().Page(context.Background(), notify.Query{After: 6, MaxEvents: 10, MaxBytes: 1 << 20})
+	p, err := store.Reader().Page(context.Background(), notify.Query{After: 6, MaxEvents: 10, MaxBytes: 1 << 20})
 	if err != nil || len(p.Events) != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -210,7 +210,7 @@ func TestCursorD13OneRowForAllEventsOfAConsumer(t *testing.T) {
 // ownUnit is a unit in which the server advances the cursor of its own consumer.
 func ownUnit(t *testing.T, store *sqlite.Store, consumer string, to int64) *ledger.Unit {
 	t.Helper()
-	before, _, err := store.View().ReadCursor(context.Background(), cursors.Name{ConsumerID: consumer, StreamName: cursors.StreamEvents})
+	before, _, err := store.Reader().ReadCursor(context.Background(), cursors.Name{ConsumerID: consumer, StreamName: cursors.StreamEvents})
 	if err != nil {
 		t.Fatal(err)
 	}

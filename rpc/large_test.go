@@ -29,7 +29,7 @@ func largeEvents(t *testing.T, tailBytes, events, size int) (*rig, *sqlite.Store
 
 // framesOf reads the log as frames.
 func framesOf(t *testing.T, store *sqlite.Store) (frames []byte) {
-	p, err := store.View().Page(t.Context(), notify.Query{MaxEvents: 1000, MaxBytes: 1 << 30})
+	p, err := store.Reader().Page(t.Context(), notify.Query{MaxEvents: 1000, MaxBytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestStreamsThatDoNotReadLargeEventsHoldAChunkEach(t *testing.T) {
 			if used := r.server.chunks.Used(); used > most {
 				t.Errorf("%d streams hold %d bytes, at most %d are wanted", unread, used, most)
 			}
-			if n := store.View().CopyBytes(); n > 8<<20 || n == 0 && !live {
+			if n := store.Reader().CopyBytes(); n > 8<<20 || n == 0 && !live {
 				t.Errorf("%d bytes of copies", n)
 			}
 			if n := r.server.streams.len(); n != unread+1 {

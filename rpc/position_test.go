@@ -20,7 +20,7 @@ func TestSeqOfAReadIsValidEverywhereAtOnce(t *testing.T) {
 	m.Create("", "item_a", items.StatusCompleted, items.NewNotice("info", "x"))
 	advanced := make(chan string, 1)
 	u := m.Unit()
-	persisttest.SettleAtItem(t, u, func() {
+	persisttest.AssignAtItem(t, u, func() {
 		head := store.Tail().Head()
 		_, answer := r.post(request("1", "item/list", `{"thread_id":"full"}`))
 		latest := head + int64(len(u.Drafts))

@@ -31,10 +31,10 @@ func (s *streamSet) remove(o *outlet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, o)
-	s.settle()
+	s.closeIfEmpty()
 }
 
-func (s *streamSet) settle() {
+func (s *streamSet) closeIfEmpty() {
 	if s.shut && len(s.open) == 0 && !s.closed {
 		s.closed = true
 		close(s.empty)
@@ -47,7 +47,7 @@ func (s *streamSet) shutDown() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shut = true
-	s.settle()
+	s.closeIfEmpty()
 	return s.empty
 }
 

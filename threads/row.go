@@ -46,11 +46,11 @@ func (t *Thread) New() bool { return t.CreatedSeq < 0 }
 // Bytes implements ledger.Row.
 func (t *Thread) Bytes() int { return len(t.Metadata) + len(t.Config) + len(t.Title) }
 
-// Settle implements ledger.Row.
-func (t *Thread) Settle(first int64) {
-	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
-	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
-	t.LatestSeq = notify.Settle(t.LatestSeq, first)
+// AssignSeqs implements ledger.Row.
+func (t *Thread) AssignSeqs(first int64) {
+	t.CreatedSeq = notify.AssignSeq(t.CreatedSeq, first)
+	t.UpdatedSeq = notify.AssignSeq(t.UpdatedSeq, first)
+	t.LatestSeq = notify.AssignSeq(t.LatestSeq, first)
 }
 
 // Values implements ledger.Row.
@@ -68,9 +68,9 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 		return nil, err
 	}
 	return ledger.Values{
-		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
+		notify.AssignSeq(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
 		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
-		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
+		notify.AssignSeq(t.UpdatedSeq, first), notify.AssignSeq(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
 		int64(t.Level), t.RootThreadID, spent, ledger.Flag(t.TitleBy == ByClient), t.Job,
 	}, nil
 }
@@ -164,11 +164,11 @@ type head struct {
 	latest, latestThread int64
 }
 
-func (h *head) Table() *ledger.Table { return heads }
-func (h *head) ID() any              { return h.id }
-func (h *head) New() bool            { return false }
-func (h *head) Bytes() int           { return 0 }
-func (h *head) Settle(first int64)   { h.latest = notify.Settle(h.latest, first) }
+func (h *head) Table() *ledger.Table   { return heads }
+func (h *head) ID() any                { return h.id }
+func (h *head) New() bool              { return false }
+func (h *head) Bytes() int             { return 0 }
+func (h *head) AssignSeqs(first int64) { h.latest = notify.AssignSeq(h.latest, first) }
 func (h *head) Values(first int64) (ledger.Values, error) {
-	return ledger.Values{h.id, notify.Settle(h.latest, first), h.latestThread}, nil
+	return ledger.Values{h.id, notify.AssignSeq(h.latest, first), h.latestThread}, nil
 }

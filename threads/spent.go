@@ -82,7 +82,7 @@ func (s *Spending) Table() *ledger.Table { return spendings }
 // Values implements ledger.Row.
 func (s *Spending) Values(first int64) (ledger.Values, error) {
 	spent, err := s.spentColumn()
-	return ledger.Values{s.ThreadID, notify.Settle(s.LatestSeq, first), s.LatestThreadSeq, spent}, err
+	return ledger.Values{s.ThreadID, notify.AssignSeq(s.LatestSeq, first), s.LatestThreadSeq, spent}, err
 }
 
 // onlySpends reports whether after differs from before in what was spent, or which lines

@@ -43,8 +43,8 @@ func (r *row) New() bool { return r.createdSeq < 0 }
 // Bytes implements ledger.Row.
 func (r *row) Bytes() int { return len(r.Name) + 40*len(r.ThreadIDs) + len(r.hash) }
 
-// Settle implements ledger.Row.
-func (r *row) Settle(first int64) { r.createdSeq = notify.Settle(r.createdSeq, first) }
+// AssignSeqs implements ledger.Row.
+func (r *row) AssignSeqs(first int64) { r.createdSeq = notify.AssignSeq(r.createdSeq, first) }
 
 // Values implements ledger.Row.
 func (r *row) Values(first int64) (ledger.Values, error) {
@@ -53,7 +53,7 @@ func (r *row) Values(first int64) (ledger.Values, error) {
 		return nil, err
 	}
 	return ledger.Values{
-		notify.Settle(r.createdSeq, first), r.Name, string(r.Role), ids, r.hash[:], r.logID,
+		notify.AssignSeq(r.createdSeq, first), r.Name, string(r.Role), ids, r.hash[:], r.logID,
 		r.CreatedAt.Milli(), r.ExpiresAt.Milli(), r.RevokedAt.Milli(), r.Parent,
 	}, nil
 }

@@ -31,7 +31,7 @@ func open(t *testing.T, dir, logID string) (*tokens.Service, *sqlite.Store, func
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = store.Run(ctx) })
-	s, err := tokens.Open(ctx, tokens.Config{Log: store, LogID: logID, Read: store.View().ReadToDecide})
+	s, err := tokens.Open(ctx, tokens.Config{Log: store, LogID: logID, Read: store.Reader().ReadToDecide})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -333,7 +333,7 @@ func (l *slowLog) Append(u *ledger.Unit) (ledger.Receipt, error) {
 // on serves the tokens of a store whose log is slow.
 func on(t *testing.T, store *sqlite.Store, before func() error) *tokens.Service {
 	t.Helper()
-	s, err := tokens.Open(context.Background(), tokens.Config{Log: &slowLog{store, before}, LogID: "log_a", Read: store.View().ReadToDecide})
+	s, err := tokens.Open(context.Background(), tokens.Config{Log: &slowLog{store, before}, LogID: "log_a", Read: store.Reader().ReadToDecide})
 	if err != nil {
 		t.Fatal(err)
 	}

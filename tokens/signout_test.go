@@ -104,7 +104,7 @@ func TestASignOutEndsOneOrAllOfAParent(t *testing.T) {
 
 func wholeLog(t *testing.T, store *sqlite.Store) string {
 	t.Helper()
-	p, err := store.View().Page(context.Background(), notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
+	p, err := store.Reader().Page(context.Background(), notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,8 +105,8 @@ type Local interface {
 	Directory(cwd string) (string, error)
 }
 
-// Settler is a Local that may be bound to directories.
-type Settler interface {
+// DirectoryKeeper is a Local that may be bound to directories.
+type DirectoryKeeper interface {
 	Local
 	// KeepsDirectory reports whether a thread that has a session cannot get another
 	// directory.
@@ -122,15 +122,15 @@ type Measured interface {
 	Memory() int64
 }
 
-// Lender is an Agent whose threads need a place of which there are few, such as a process of
-// its own for each. The place of a turn that waits in a call for other turns is lent: these
+// Lender is an Agent whose threads need a slot of which there are few, such as a process of
+// its own for each. The slot of a turn that waits in a call for other turns is lent: these
 // may need it, and would never get it.
 type Lender interface {
 	Agent
 	// Lend says that the agent of the thread's running prompt waits in a call for other
-	// turns, Reclaim that it no longer does; then it has its place again, also if there
+	// turns, Reclaim that it no longer does; then it has its slot again, also if there
 	// is none left. Neither blocks. The engine calls them alternately for a prompt; one
-	// that ends without Reclaim has its place back.
+	// that ends without Reclaim has its slot back.
 	Lend(threadID string)
 	Reclaim(threadID string)
 }

@@ -248,14 +248,14 @@ func TestApplyOfWaitsAndRestarts(t *testing.T) {
 }
 
 // Before the commit all seqs of the actor's row are provisional.
-func TestSettleOfATurn(t *testing.T) {
+func TestAssignSeqsOfATurn(t *testing.T) {
 	row := turns.Turn{CreatedSeq: -1, UpdatedSeq: -3, ClaimedSeq: -2}
-	row.Settle(100)
+	row.AssignSeqs(100)
 	if row.CreatedSeq != 100 || row.ClaimedSeq != 101 || row.UpdatedSeq != 102 {
 		t.Errorf("%+v", row)
 	}
 	row = turns.Turn{CreatedSeq: 4, UpdatedSeq: 5}
-	row.Settle(100)
+	row.AssignSeqs(100)
 	if row.CreatedSeq != 4 || row.UpdatedSeq != 5 || row.ClaimedSeq != 0 {
 		t.Errorf("%+v", row)
 	}

@@ -104,8 +104,8 @@ func (t *Taken) New() bool { return false }
 // Bytes implements ledger.Row.
 func (t *Taken) Bytes() int { return 0 }
 
-// Settle implements ledger.Row.
-func (t *Taken) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (t *Taken) AssignSeqs(int64) {}
 
 // Values implements ledger.Row.
 func (t *Taken) Values(int64) (ledger.Values, error) { return ledger.Values{t.TurnID, t.Seq}, nil }

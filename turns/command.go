@@ -100,7 +100,7 @@ type Start struct {
 	Retry          *RetryPolicy     `json:"retry,omitzero"`        // nil = the agent's
 	Review         ReviewPolicy     `json:"review,omitzero"`       // "" = the agent's
 	By             By               `json:"-"`                     // who asks; "" = ByClient
-	Requester      ledger.Requester `json:"-"`                     // of a place among MaxAwaiting
+	Requester      ledger.Requester `json:"-"`                     // of a slot among MaxAwaiting
 	Key            *ledger.Key      `json:"-"`
 }
 
@@ -171,7 +171,7 @@ type Await struct {
 	TurnIDs        []string // none = all children of the owner that are unended or untold
 	TimeoutSeconds *float64 // nil = AwaitSeconds; 0 = only look
 	WaitFor        WaitFor
-	Requester      ledger.Requester // of a place among MaxAwaiting
+	Requester      ledger.Requester // of a slot among MaxAwaiting
 }
 
 // AwaitResult answers turn/await: one result for each turn.

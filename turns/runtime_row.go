@@ -26,8 +26,8 @@ func (r *Runtime) New() bool { return false }
 // Bytes implements ledger.Row.
 func (r *Runtime) Bytes() int { return len(r.Reason) }
 
-// Settle implements ledger.Row.
-func (r *Runtime) Settle(int64) {}
+// AssignSeqs implements ledger.Row.
+func (r *Runtime) AssignSeqs(int64) {}
 
 // Values implements ledger.Row.
 func (r *Runtime) Values(int64) (ledger.Values, error) {

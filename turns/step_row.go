@@ -45,18 +45,18 @@ func (s *Step) New() bool { return s.Seq < 0 }
 // Bytes implements ledger.Row.
 func (s *Step) Bytes() int { return 48 * len(s.Lineage) }
 
-// Settle implements ledger.Row.
-func (s *Step) Settle(first int64) {
-	s.Seq = notify.Settle(s.Seq, first)
-	s.HiddenBy = notify.Settle(s.HiddenBy, first)
-	s.UpdatedSeq = notify.Settle(s.UpdatedSeq, first)
+// AssignSeqs implements ledger.Row.
+func (s *Step) AssignSeqs(first int64) {
+	s.Seq = notify.AssignSeq(s.Seq, first)
+	s.HiddenBy = notify.AssignSeq(s.HiddenBy, first)
+	s.UpdatedSeq = notify.AssignSeq(s.UpdatedSeq, first)
 }
 
 // Values implements ledger.Row.
 func (s *Step) Values(first int64) (ledger.Values, error) {
 	var after, by any
 	if s.HiddenBy != 0 {
-		after, by = s.HiddenAfter, notify.Settle(s.HiddenBy, first)
+		after, by = s.HiddenAfter, notify.AssignSeq(s.HiddenBy, first)
 	}
 	var lineage []byte
 	if s.New() { // the lineage never changes
@@ -66,8 +66,8 @@ func (s *Step) Values(first int64) (ledger.Values, error) {
 		}
 	}
 	return ledger.Values{
-		notify.Settle(s.Seq, first), s.ThreadID, s.TurnID, s.Step, int64(s.Epoch), lineage, string(s.Status), s.Late,
-		s.StartedAt.Milli(), s.EndedAt.Milli(), notify.Settle(s.UpdatedSeq, first), after, by,
+		notify.AssignSeq(s.Seq, first), s.ThreadID, s.TurnID, s.Step, int64(s.Epoch), lineage, string(s.Status), s.Late,
+		s.StartedAt.Milli(), s.EndedAt.Milli(), notify.AssignSeq(s.UpdatedSeq, first), after, by,
 	}, nil
 }
 

@@ -93,14 +93,14 @@ func TestRowOfAnAttempt(t *testing.T) {
 	}
 }
 
-func TestSettleOfAStep(t *testing.T) {
+func TestAssignSeqsOfAStep(t *testing.T) {
 	row := turns.Step{Seq: -1, HiddenBy: 0, UpdatedSeq: -2}
-	row.Settle(100)
+	row.AssignSeqs(100)
 	if row.Seq != 100 || row.HiddenBy != 0 || row.UpdatedSeq != 101 {
 		t.Errorf("%+v", row)
 	}
 	row.HiddenBy, row.HiddenAfter = -1, 99
-	row.Settle(200)
+	row.AssignSeqs(200)
 	if row.Seq != 100 || row.HiddenBy != 200 || row.HiddenAfter != 99 {
 		t.Errorf("%+v", row)
 	}

@@ -194,7 +194,7 @@ func DoingOf(itemID string, c items.Content) *Doing {
 	}
 	switch d.Type = c.Kind(); c := c.(type) {
 	case items.ToolCall:
-		d.Kind, d.Title, d.Target = c.ToolKind, c.Title, placeOf(c.Locations)
+		d.Kind, d.Title, d.Target = c.ToolKind, c.Title, firstLocation(c.Locations)
 		if d.Title == "" {
 			d.Title = c.Name
 		}
@@ -204,7 +204,7 @@ func DoingOf(itemID string, c items.Content) *Doing {
 			d.Title = c.Name
 		}
 	case items.FileChange:
-		d.Title, d.Target = c.Title, placeOf(c.Locations)
+		d.Title, d.Target = c.Title, firstLocation(c.Locations)
 		if len(c.Changes) > 0 {
 			d.Target = c.Changes[0].Path
 		}
@@ -215,8 +215,8 @@ func DoingOf(itemID string, c items.Content) *Doing {
 	return d
 }
 
-// placeOf is the first place that a tool touches.
-func placeOf(list []items.Location) string {
+// firstLocation returns the first location that a tool touches.
+func firstLocation(list []items.Location) string {
 	if len(list) == 0 {
 		return ""
 	}

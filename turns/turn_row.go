@@ -51,17 +51,17 @@ func (t *Turn) Bytes() int {
 	return len(t.Metadata) + len(t.Title) + len(t.Job) + note + 48*len(t.WaitsFor) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
 }
 
-// Settle implements ledger.Row.
-func (t *Turn) Settle(first int64) {
-	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
-	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
-	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
-	t.AcceptedSeq, t.PromptSeq = notify.Settle(t.AcceptedSeq, first), notify.Settle(t.PromptSeq, first)
-	t.SuspendedSeq = notify.Settle(t.SuspendedSeq, first)
-	t.RestartSeq = notify.Settle(t.RestartSeq, first)
+// AssignSeqs implements ledger.Row.
+func (t *Turn) AssignSeqs(first int64) {
+	t.CreatedSeq = notify.AssignSeq(t.CreatedSeq, first)
+	t.UpdatedSeq = notify.AssignSeq(t.UpdatedSeq, first)
+	t.ClaimedSeq = notify.AssignSeq(t.ClaimedSeq, first)
+	t.AcceptedSeq, t.PromptSeq = notify.AssignSeq(t.AcceptedSeq, first), notify.AssignSeq(t.PromptSeq, first)
+	t.SuspendedSeq = notify.AssignSeq(t.SuspendedSeq, first)
+	t.RestartSeq = notify.AssignSeq(t.RestartSeq, first)
 	if t.Review != nil {
 		r := *t.Review // shared with earlier rows of the turn
-		r.EndSeq = notify.Settle(r.EndSeq, first)
+		r.EndSeq = notify.AssignSeq(r.EndSeq, first)
 		t.Review = &r
 	}
 }
@@ -99,25 +99,25 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 	}
 	var restartSeq any // nil is not in the index
 	if t.RestartSeq != 0 {
-		restartSeq = notify.Settle(t.RestartSeq, first)
+		restartSeq = notify.AssignSeq(t.RestartSeq, first)
 	}
 	var job any // nil is not in the index
 	if t.Job != "" {
 		job = t.Job
 	}
 	return ledger.Values{
-		notify.Settle(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
+		notify.AssignSeq(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
 		string(t.Progress), t.ProgressMessage, string(t.Origin), t.Message, t.Reason, t.StopReason, failure, usage,
 		undelivered, []byte(t.Metadata), parentThread, parentTurn, t.TimeoutSeconds, t.QueuedAt.Milli(),
-		t.StartedAt.Milli(), t.CompletedAt.Milli(), notify.Settle(t.UpdatedSeq, first), retry, t.RetryAt.Milli(),
-		t.UsedMs, t.Worker, notify.Settle(t.ClaimedSeq, first), t.FirstStartedAt.Milli(), ledger.Flag(t.MessageTruncated),
+		t.StartedAt.Milli(), t.CompletedAt.Milli(), notify.AssignSeq(t.UpdatedSeq, first), retry, t.RetryAt.Milli(),
+		t.UsedMs, t.Worker, notify.AssignSeq(t.ClaimedSeq, first), t.FirstStartedAt.Milli(), ledger.Flag(t.MessageTruncated),
 		int64(t.Chain), ledger.Flag(t.Wake), string(t.InterruptedBy),
-		int64(parentAttempt), string(t.AttentionPolicy), t.Title, t.RootThreadID, notify.Settle(t.AcceptedSeq, first), int64(t.Prompts),
-		notify.Settle(t.PromptSeq, first), waitsFor,
+		int64(parentAttempt), string(t.AttentionPolicy), t.Title, t.RootThreadID, notify.AssignSeq(t.AcceptedSeq, first), int64(t.Prompts),
+		notify.AssignSeq(t.PromptSeq, first), waitsFor,
 		string(review.Policy), string(review.State), review.Note, string(review.By), review.Reason, review.DueAt.Milli(),
-		review.ReviewedAt.Milli(), notify.Settle(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
+		review.ReviewedAt.Milli(), notify.AssignSeq(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
 		t.RequestedBy,
-		t.RunningSince.Milli(), int64(t.Uncounted), int64(t.SilentRestarts), ledger.Flag(t.Resumable), notify.Settle(t.SuspendedSeq, first), restartSeq,
+		t.RunningSince.Milli(), int64(t.Uncounted), int64(t.SilentRestarts), ledger.Flag(t.Resumable), notify.AssignSeq(t.SuspendedSeq, first), restartSeq,
 		string(t.Format), ledger.Flag(t.Outside), job, t.JobDigest,
 	}, nil
 }

@@ -33,11 +33,11 @@ type Agent struct {
 }
 
 var (
-	_ turns.Service    = (*Agent)(nil)
-	_ turns.Local      = (*Agent)(nil)
-	_ turns.Settler    = (*Agent)(nil)
-	_ turns.Configurer = (*Agent)(nil)
-	_ turns.Forker     = (*Agent)(nil)
+	_ turns.Service         = (*Agent)(nil)
+	_ turns.Local           = (*Agent)(nil)
+	_ turns.DirectoryKeeper = (*Agent)(nil)
+	_ turns.Configurer      = (*Agent)(nil)
+	_ turns.Forker          = (*Agent)(nil)
 )
 
 // New returns an agent of this name. It starts nothing and does not look up the

@@ -205,12 +205,12 @@ func TestManyInterruptsAndKillsLeaveNothing(t *testing.T) {
 	}
 	ways := []string{"say x\nwait", "say x\nstream 1000\nask y", "say x\nstubborn\ndeaf\nwait", "open-tool x\nwait", "say x\nhang-ask y", "flood 2000\nwait"}
 	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
+	slots := make(chan struct{}, 8)
 	each := func(f func(i int)) {
 		for i := range n {
 			wg.Go(func() {
-				places <- struct{}{}
-				defer func() { <-places }()
+				slots <- struct{}{}
+				defer func() { <-slots }()
 				f(i)
 			})
 		}

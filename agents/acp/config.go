@@ -92,7 +92,7 @@ type Config struct {
 	// Eager starts a process with the server; otherwise the first turn does.
 	Eager bool
 	// MaxProcesses is how many may run at once; 0 = 1, with ProcessPerThread as many as
-	// the room has places. A further one is started when a turn runs in each.
+	// the room has slots. A further one is started when a turn runs in each.
 	MaxProcesses int
 	// ProcessPerThread gives each thread a process of its own. If MaxProcesses run, or the
 	// room is full, the one whose last turn ended longest ago is ended; while turns run in

@@ -83,14 +83,14 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(agenttest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, stop := agenttest.Serve(t, engine.Config{MaxActiveTurns: 100}, wrap(store), store.View(), agent)
+	engine, stop := agenttest.Serve(t, engine.Config{MaxActiveTurns: 100}, wrap(store), store.Reader(), agent)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := make(chan struct{})
 	s := &server{t: t, engine: engine, at: make(chan struct{})}
 	s.read = sync.OnceFunc(func() {
 		go func() {
 			defer close(read)
-			s.follow(ctx, notify.NewCursor(store.Tail(), store.View(), notify.Filter{}, 0))
+			s.follow(ctx, notify.NewCursor(store.Tail(), store.Reader(), notify.Filter{}, 0))
 		}()
 	})
 	s.stop = sync.OnceFunc(func() {
@@ -543,11 +543,11 @@ func TestEngineEndsAllItemsOfManyInterruptsAndKills(t *testing.T) {
 	s := serve(t, t.TempDir(), "state="+t.TempDir()+"/s", func(c *acp.Config) { c.CancelAfter, c.MaxProcesses = 200*time.Millisecond, 4 })
 	ways := []string{"say x\nwait", "open-tool x\nsay x\nask y", "say x\ndeaf\nwait", "say x\nstream 500\nhang-ask y"}
 	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
+	slots := make(chan struct{}, 8)
 	run := func(i int, f func(i int)) {
 		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			f(i)
 		})
 	}

@@ -14,10 +14,10 @@ import (
 // How long processes that a cancelled prompt has left running get to end. The
 // turn ends after that.
 const (
-	leftTerm   = time.Second            // after TERM
-	leftKill   = time.Second            // after KILL, until the kernel has done it
-	leftSettle = 250 * time.Millisecond // for the agent's own clean-up
-	leftPoll   = 10 * time.Millisecond
+	leftTerm = time.Second            // after TERM
+	leftKill = time.Second            // after KILL, until the kernel has done it
+	leftWait = 250 * time.Millisecond // for the agent's own clean-up
+	leftPoll = 10 * time.Millisecond
 )
 
 // sweep ends the processes that a cancelled prompt has left running, once its
@@ -83,9 +83,9 @@ func (l leftovers) end(runs func() bool, tell func(text string)) {
 	case l.since == 0:
 		tell(leftText + "which cannot be told on this system.")
 	case len(ended) > 0 && len(left) == 0:
-		settle(func() bool { return !runs() }) // the agent may say how it has ended
+		waitFor(func() bool { return !runs() }) // the agent may say how it has ended
 	default:
-		settle(func() bool {
+		waitFor(func() bool {
 			left = l.pr.group.Since(l.since)
 			return len(left) == 0 || !runs()
 		})
@@ -97,9 +97,9 @@ func (l leftovers) end(runs func() bool, tell func(text string)) {
 
 const leftText = "The turn was interrupted while a command ran. It may run still, "
 
-// settle waits until ok is true, at most leftSettle.
-func settle(ok func() bool) {
-	limit, poll := time.After(leftSettle), time.Tick(leftPoll)
+// waitFor waits until ok is true, at most leftWait.
+func waitFor(ok func() bool) {
+	limit, poll := time.After(leftWait), time.Tick(leftPoll)
 	for !ok() {
 		select {
 		case <-poll:

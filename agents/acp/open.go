@@ -237,7 +237,7 @@ func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.Age
 		s.mu.Lock() // later messages are mapped under it too
 		s.m.Opened(result)
 		s.mu.Unlock()
-		err = s.settle(ctx)
+		err = s.waitUntilQuiet(ctx)
 	}
 	if err != nil {
 		s.abandon()
@@ -249,26 +249,26 @@ func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.Age
 // How long an agent must be silent after session/load until its history counts
 // as repeated, and the longest wait for that.
 const (
-	settled      = 300 * time.Millisecond
-	settleAtMost = 10 * time.Second
+	quietFor    = 300 * time.Millisecond
+	quietAtMost = 10 * time.Second
 )
 
-// settle waits until a loaded session has repeated its history. One agent
+// waitUntilQuiet waits until a loaded session has repeated its history. One agent
 // answers session/load first and then repeats its history, in messages that
 // look like new ones.
-func (s *session) settle(ctx context.Context) error {
+func (s *session) waitUntilQuiet(ctx context.Context) error {
 	started := time.Now()
 	for {
 		s.mu.Lock()
 		silent := time.Since(s.repeated)
-		if !s.replaying || silent >= settled || time.Since(started) >= settleAtMost {
+		if !s.replaying || silent >= quietFor || time.Since(started) >= quietAtMost {
 			s.replaying = false
 			s.mu.Unlock()
 			return nil
 		}
 		s.mu.Unlock()
 		select {
-		case <-time.After(settled - silent):
+		case <-time.After(quietFor - silent):
 		case <-s.pr.dead:
 			return errGone
 		case <-ctx.Done():
@@ -334,7 +334,7 @@ func (a *Agent) Directory(cwd string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// KeepsDirectory implements turns.Settler.
+// KeepsDirectory implements turns.DirectoryKeeper.
 func (a *Agent) KeepsDirectory() bool { return a.cfg.KeepsDirectory }
 
 // cwd is the absolute working directory of a session.

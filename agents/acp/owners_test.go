@@ -41,7 +41,7 @@ func (s *server) child(owner, thread, text string) (turn string) {
 	return r.TurnID
 }
 
-// Two places, and two owners that wait for children which wait for children of their own.
+// Two slots, and two owners that wait for children which wait for children of their own.
 func TestOwnersDoNotKeepTheirChildrenFromStarting(t *testing.T) {
 	room := acp.NewRoom(2)
 	s := serve(t, t.TempDir(), "state="+t.TempDir()+"/s", func(c *acp.Config) { c.ProcessPerThread, c.Room = true, room })

@@ -34,7 +34,7 @@ type pool struct {
 	failures int64
 }
 
-// enterRoom makes a the owner of the pool, whose processes take places of the room.
+// enterRoom makes a the owner of the pool, whose processes take slots of the room.
 func (p *pool) enterRoom(a *Agent, r *Room) {
 	p.a, p.room, p.mu = a, r, &r.mu
 	r.mu.Lock()

@@ -66,7 +66,7 @@ type proc struct {
 	running int         // prompts and other work that need it
 	used    int64       // when its last work ended, in counts of the room
 	asking  int         // questions to a person that are open
-	lent    bool        // takes no place in the room
+	lent    bool        // takes no slot in the room
 	overlap overlap     // when more than one ran
 	retired bool        // accepts no new work
 	spoiled bool        // it has not ended a prompt in time: it ends with its last work

@@ -32,11 +32,11 @@ func DefaultProcesses(memory int64) int {
 	return int(min(mostByDefault, max(2, memory/2/processBytes)))
 }
 
-// Room bounds the processes of several agents together. Each takes a place from its start to
-// its end, except while it is lent: its turn waits in a call for turns that may need a place
-// themselves. An agent with ProcessPerThread starts one only if there is a place, and its
+// Room bounds the processes of several agents together. Each takes a slot from its start to
+// its end, except while it is lent: its turn waits in a call for turns that may need a slot
+// themselves. An agent with ProcessPerThread starts one only if there is a slot, and its
 // threads wait in one line with those of other agents. Other agents never wait: their few
-// processes serve all threads. If these take all places, one process with ProcessPerThread
+// processes serve all threads. If these take all slots, one process with ProcessPerThread
 // may run all the same.
 //
 // Its lock guards the state of all pools in it. No holder of the lock waits.
@@ -53,7 +53,7 @@ type Room struct {
 // NewRoom returns a room for this many processes; 0 = any number.
 func NewRoom(most int) *Room { return &Room{most: most} }
 
-// waiter is work that waits for a place for one more process of an agent.
+// waiter is work that waits for a slot for one more process of an agent.
 type waiter struct {
 	p     *pool
 	woken chan struct{} // capacity 1
@@ -68,19 +68,19 @@ func (w *waiter) wake() {
 	}
 }
 
-// places counts those that are taken, or would be if some processes had ended and others
+// slots counts those that are taken, or would be if some processes had ended and others
 // had started.
-type places struct {
+type slots struct {
 	room  *Room
 	all   int
 	apart int // of agents with ProcessPerThread
 	of    map[*pool]int
 }
 
-// taken counts the places. Without ending those of processes do not count that are about
+// taken counts the slots. Without ending those of processes do not count that are about
 // to end. The lock is held.
-func (r *Room) taken(ending bool) places {
-	t := places{room: r, of: map[*pool]int{}}
+func (r *Room) taken(ending bool) slots {
+	t := slots{room: r, of: map[*pool]int{}}
 	for _, p := range r.pools {
 		for _, pr := range p.procs {
 			if !pr.lent && (ending || !pr.ending()) {
@@ -91,7 +91,7 @@ func (r *Room) taken(ending bool) places {
 	return t
 }
 
-func (t *places) add(p *pool, n int) {
+func (t *slots) add(p *pool, n int) {
 	t.all += n
 	t.of[p] += n
 	if p.a.cfg.ProcessPerThread {
@@ -100,15 +100,15 @@ func (t *places) add(p *pool, n int) {
 }
 
 // full reports whether the agent has as many processes as it may have itself.
-func (t *places) full(p *pool) bool {
+func (t *slots) full(p *pool) bool {
 	return p.a.cfg.MaxProcesses > 0 && t.of[p] >= p.a.cfg.MaxProcesses
 }
 
 // over reports whether one more process with ProcessPerThread would be one too many in the
 // room.
-func (t *places) over() bool { return t.room.most > 0 && t.all >= t.room.most && t.apart > 0 }
+func (t *slots) over() bool { return t.room.most > 0 && t.all >= t.room.most && t.apart > 0 }
 
-// mayStart reports whether w may have a place: there is one for it, and nobody in line
+// mayStart reports whether w may have a slot: there is one for it, and nobody in line
 // before it can have it. The lock is held.
 func (r *Room) mayStart(w *waiter) bool {
 	t := r.taken(true)
@@ -126,9 +126,9 @@ func (r *Room) mayStart(w *waiter) bool {
 	return true
 }
 
-// wakeNext has the first in line that may have a place look for it, and those before it
+// wakeNext has the first in line that may have a slot look for it, and those before it
 // whose agent may not try again yet: they wait for that moment themselves, and nobody wakes
-// them then. It is called whenever a place may have come free. The lock is held.
+// them then. It is called whenever a slot may have come free. The lock is held.
 func (r *Room) wakeNext() {
 	if len(r.line) == 0 {
 		return
@@ -181,7 +181,7 @@ func (r *Room) makeRoom() {
 
 // tend ends idle processes while more than half of the room is taken, the oldest first: at
 // once if there are too many, else when they have been idle for a minute. It is called
-// whenever a place was taken, or a process has become idle. The lock is held.
+// whenever a slot was taken, or a process has become idle. The lock is held.
 func (r *Room) tend() {
 	if r.most == 0 {
 		return
@@ -240,7 +240,7 @@ func (a *Agent) Lend(threadID string) { a.pool.lend(threadID, true) }
 // Reclaim implements turns.Lender.
 func (a *Agent) Reclaim(threadID string) { a.pool.lend(threadID, false) }
 
-// lend sets whether the process of a thread takes no place. What is lent ends with the work
+// lend sets whether the process of a thread takes no slot. What is lent ends with the work
 // in the process at the latest.
 func (p *pool) lend(threadID string, lent bool) {
 	p.mu.Lock()
@@ -262,7 +262,7 @@ func (p *pool) lend(threadID string, lent bool) {
 
 // asks says that the work in the process waits for a person, until answered is called.
 // Then work in line is told what it waits for: a process with an open question keeps its
-// place, and only a person can end that.
+// slot, and only a person can end that.
 func (p *pool) asks(pr *proc) (answered func()) {
 	change := func(by int) {
 		p.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// in is an agent's place in a room.
+// in is an agent's slot in a room.
 func in(r *Room) func(*Config) { return func(c *Config) { c.Room = r } }
 
 // within has a room in which agents have no processes but those that the test makes.
@@ -72,7 +72,7 @@ func TestTheOldestIdleProcessOfAnyAgentGoes(t *testing.T) {
 		r.want(t, "a c b s")
 		time.Sleep(40*time.Second - 1)
 		r.want(t, "a c b s")
-		time.Sleep(1 * time.Nanosecond) // b is idle for a minute: three of four places are more than half
+		time.Sleep(1 * time.Nanosecond) // b is idle for a minute: three of four slots are more than half
 		r.want(t, "a c s")
 		time.Sleep(10 * time.Second)
 		r.want(t, "a c") // half: the rest stays as long as always
@@ -104,14 +104,14 @@ func TestIdleProcessesGoAtOnceWhereThereAreTooMany(t *testing.T) {
 
 // Lending is balanced by the end of the work at the latest, and what it says of a process
 // in which nothing runs counts for nothing.
-func TestAPlaceIsLentNoLongerThanItsWork(t *testing.T) {
+func TestASlotIsLentNoLongerThanItsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, agent := within(4)
 		p, shared := agent(true, 10*time.Minute), agent(false, 10*time.Minute)
 		taken := func(want int) {
 			t.Helper()
 			if n := r.taken(true).all; n != want {
-				t.Errorf("%d places are taken, want %d", n, want)
+				t.Errorf("%d slots are taken, want %d", n, want)
 			}
 		}
 		a, s := p.runs("a"), shared.runs("")
@@ -144,7 +144,7 @@ func TestAPlaceIsLentNoLongerThanItsWork(t *testing.T) {
 }
 
 // A line of several agents: who cannot start keeps nobody from it who can.
-func TestAPlaceIsForTheFirstWhoCanUseIt(t *testing.T) {
+func TestASlotIsForTheFirstWhoCanUseIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, agent := within(3)
 		small, other := agent(true, time.Hour), agent(true, time.Hour)
@@ -154,7 +154,7 @@ func TestAPlaceIsForTheFirstWhoCanUseIt(t *testing.T) {
 		line := []*waiter{newWaiter(small), newWaiter(other), newWaiter(other)}
 		for _, w := range line {
 			if pr, _, whatFor, _ := w.p.choose("new", w); pr != nil || !strings.Contains(whatFor, "at work; waiting") {
-				t.Fatalf("it has a place; %s", whatFor)
+				t.Fatalf("it has a slot; %s", whatFor)
 			}
 		}
 		woken := func(want int) {
@@ -192,8 +192,8 @@ func TestAPlaceIsForTheFirstWhoCanUseIt(t *testing.T) {
 	})
 }
 
-// A process that could not start leaves its place to those in line. An agent that may not
-// try again yet has them wait for that moment, and keeps no other agent from the place.
+// A process that could not start leaves its slot to those in line. An agent that may not
+// try again yet has them wait for that moment, and keeps no other agent from the slot.
 func TestWhoWaitsBehindAFailedStartTriesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, agent := within(1)
@@ -202,7 +202,7 @@ func TestWhoWaitsBehindAFailedStartTriesLater(t *testing.T) {
 		line := []*waiter{newWaiter(fails), newWaiter(other)}
 		for _, w := range line {
 			if pr, wait, _, _ := w.p.choose("new", w); pr != nil || wait != 0 {
-				t.Fatal("it has a place")
+				t.Fatal("it has a slot")
 			}
 		}
 		fails.gone(a, errGone)
@@ -219,12 +219,12 @@ func TestWhoWaitsBehindAFailedStartTriesLater(t *testing.T) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.mayStart(line[1]) {
-			t.Error("the place is kept for an agent that may not try")
+			t.Error("the slot is kept for an agent that may not try")
 		}
 	})
 }
 
-// What waits for a place is told when only a person can make one.
+// What waits for a slot is told when only a person can make one.
 func TestWhoWaitsIsToldThatAPersonIsWaitedFor(t *testing.T) {
 	r := bad(t, "", in(NewRoom(1)), apart(0))
 	asked, allow := make(chan struct{}), make(chan struct{})
@@ -255,7 +255,7 @@ func TestWhoWaitsIsToldThatAPersonIsWaitedFor(t *testing.T) {
 	<-waiting.out
 }
 
-func TestOwnersInACallTakeNoPlaceOfAnyAgent(t *testing.T) {
+func TestOwnersInACallTakeNoSlotOfAnyAgent(t *testing.T) {
 	room := NewRoom(1)
 	one, other := bad(t, "", in(room), apart(0)), bad(t, "", in(room), apart(1))
 	owner := one.thread("owner").hold("say on\nwait")

@@ -26,7 +26,7 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, _ := agenttest.Serve(t, engine.Config{}, store, store.View(), agent)
+	engine, _ := agenttest.Serve(t, engine.Config{}, store, store.Reader(), agent)
 	ctx := t.Context()
 
 	if _, err := engine.StartThread(ctx, turns.StartThread{ThreadID: "a"}); err != nil {

@@ -18,7 +18,7 @@ type attempt struct {
 	delivery   *bridges.Delivery // as committed
 	channel    bridges.Channel
 	out        *bridges.Outgoing
-	shown      []*bridges.Delivery // by slot: the delivery whose message it shows; for a take-back, the one that it takes back; nil = none
+	shown      []*bridges.Delivery // by card: the delivery whose message it shows; for a take-back, the one that it takes back; nil = none
 	begun      time.Time           // when it was decided
 	fence      *stillTrue
 	generation int64 // of the subscription when it began
@@ -102,7 +102,7 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 				}
 			}
 			if shows {
-				v, err = l.slots(tx, a)
+				v, err = l.cards(tx, a)
 			}
 			return err
 		}); err != nil || v.Decision != bridges.Deliver {
@@ -126,12 +126,12 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 	return rewritten, v, nil
 }
 
-// slots finds the messages that the delivery shows or changes. A message is never
+// cards finds the messages that the delivery shows or changes. A message is never
 // changed to an older event than it shows.
-func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
+func (l *lane) cards(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	d := a.delivery
 	var names []string
-	back := map[string]*bridges.Delivery{} // by slot
+	back := map[string]*bridges.Delivery{} // by card
 	posted := false
 	switch {
 	case d.EventType == bridges.TypeSuperseded:
@@ -141,7 +141,7 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 			if err != nil {
 				return bridges.Verdict{}, err
 			}
-			if old == nil || old.Slot == "" {
+			if old == nil || old.Card == "" {
 				continue
 			}
 			if !old.RemoteAt(l.sub) || old.Elsewhere && old.RemoteID == "" { // its message is at another target: one post says so here
@@ -150,25 +150,25 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 				}
 				posted = true
 			}
-			if back[old.Slot] == nil {
-				names = append(names, old.Slot)
+			if back[old.Card] == nil {
+				names = append(names, old.Card)
 			}
-			back[old.Slot] = old
+			back[old.Card] = old
 		}
-	case d.Slot != "":
-		names = []string{d.Slot}
+	case d.Card != "":
+		names = []string{d.Card}
 	default:
 		return bridges.Verdict{Decision: bridges.Deliver}, nil
 	}
 	post := d.EventType == bridges.TypeFinal || d.EventType == bridges.TypeQuestion
 	for _, name := range names {
-		shown, err := bridges.ShownInSlot(tx, l.sub, d.TurnID, name)
+		shown, err := bridges.ShownInCard(tx, l.sub, d.TurnID, name)
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
 		later, err := bridges.MayShowLater(tx, l.sub, d.TurnID, name, d.Seq)
-		if err == nil && name == bridges.SlotProgress && !later { // the end has been shown meanwhile
-			later, err = bridges.MayShowLater(tx, l.sub, d.TurnID, bridges.SlotEnd, d.Seq)
+		if err == nil && name == bridges.CardProgress && !later { // the end has been shown meanwhile
+			later, err = bridges.MayShowLater(tx, l.sub, d.TurnID, bridges.CardEnd, d.Seq)
 		}
 		if err != nil {
 			return bridges.Verdict{}, err
@@ -184,42 +184,42 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		if shown == nil && d.EndsProgress() {
 			return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonUnshown}, nil
 		}
-		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, l.sub, d.TurnID, name), Post: post}
+		s := bridges.Card{Key: bridges.CardKey(l.s.cfg.LogID, l.sub, d.TurnID, name), Post: post}
 		if shown != nil {
 			s.RemoteID = shown.RemoteID
 		} else {
 			shown = back[name] // its message is not known; it has that of the take-back from now on
 		}
-		a.out.Slots = append(a.out.Slots, s)
+		a.out.Cards = append(a.out.Cards, s)
 		a.shown = append(a.shown, shown)
 	}
 	if d.EventType == bridges.TypeFinal {
-		shown, err := bridges.ShownInSlot(tx, l.sub, d.TurnID, bridges.SlotProgress)
+		shown, err := bridges.ShownInCard(tx, l.sub, d.TurnID, bridges.CardProgress)
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
 		if shown != nil && shown.RemoteID != bridges.Removed && shown.ShownSeq < d.Seq {
-			a.out.Slots = append(a.out.Slots, bridges.Slot{
-				Key: bridges.SlotKey(l.s.cfg.LogID, l.sub, d.TurnID, bridges.SlotProgress), RemoteID: shown.RemoteID, Remove: true,
+			a.out.Cards = append(a.out.Cards, bridges.Card{
+				Key: bridges.CardKey(l.s.cfg.LogID, l.sub, d.TurnID, bridges.CardProgress), RemoteID: shown.RemoteID, Remove: true,
 			})
 			a.shown = append(a.shown, shown)
 		}
 	}
-	if len(names) > 0 && len(a.out.Slots) == 0 {
+	if len(names) > 0 && len(a.out.Cards) == 0 {
 		return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonStale}, nil
 	}
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
 // make makes the attempt, and notes what it says of the target.
-func (a *attempt) make(ctx context.Context, s *Service, to *outlet) {
+func (a *attempt) make(ctx context.Context, s *Service, to *bridgeLoad) {
 	a.began = s.now()
 	a.result = s.sender.send(ctx, to, a.channel, sending{a.delivery.DeliveryID, a.delivery.BridgeID, a.out.Target}, a.out)
 	a.ended = s.now()
 	if a.cut = ctx.Err() != nil && s.sending.Err() == nil && a.result.Outcome != bridges.Delivered; a.cut {
 		a.result.Outcome, a.result.Unhealthy = bridges.Failed, false
 	}
-	s.places.set(to, func(o *outlet) {
+	s.slots.set(to, func(o *bridgeLoad) {
 		switch {
 		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
 			o.unhealthy, o.waits = 0, 0
@@ -237,12 +237,12 @@ func (a *attempt) make(ctx context.Context, s *Service, to *outlet) {
 	s.meter.attempt(a.delivery.BridgeID, a.result.Outcome, a.ended.Sub(a.began))
 }
 
-// show notes which messages the slots show now, also after an attempt that failed in
+// show notes which messages the cards show now, also after an attempt that failed in
 // between. It returns the rows that it changes besides that of the attempt, as they are
 // by now: a reset may have changed them since the attempt began.
 func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed []*bridges.Delivery, err error) {
 	r := a.result
-	n := min(len(a.out.Slots), len(r.RemoteIDs))
+	n := min(len(a.out.Cards), len(r.RemoteIDs))
 	seqOf := func(i int) int64 {
 		if r.Outcome == bridges.Delivered {
 			return d.Seq
@@ -252,11 +252,11 @@ func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed
 		}
 		return 0
 	}
-	first := 0 // of the slots of other deliveries
+	first := 0 // of the cards of other deliveries
 	if d.EventType != bridges.TypeSuperseded && n > 0 {
 		d.RemoteID, d.ShownSeq, first = r.RemoteIDs[0], seqOf(0), 1
 	}
-	if n <= first || a.out.Slots[first].Remove && r.Outcome != bridges.Delivered {
+	if n <= first || a.out.Cards[first].Remove && r.Outcome != bridges.Delivered {
 		return nil, nil
 	}
 	err = s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
@@ -274,7 +274,7 @@ func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed
 			if old.Generation < a.target {
 				old.RemoteSince = a.target
 			}
-			if old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i); a.out.Slots[i].Remove {
+			if old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i); a.out.Cards[i].Remove {
 				old.RemoteID = cmp.Or(old.RemoteID, bridges.Removed)
 			}
 			changed = append(changed, old)

@@ -12,7 +12,7 @@ import (
 
 // newLane makes the lane of a subscription, which does nothing yet.
 func newLane(s *Service, b *bridge, sub *bridges.Subscription) *lane {
-	return &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, requester: sub.Requester, pace: 1, cursor: cursors.Zero(cursorName(sub))}
+	return &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.bridgeLoad, sub: sub, requester: sub.Requester, pace: 1, cursor: cursors.Zero(cursorName(sub))}
 }
 
 // laneLeft makes the lane of a subscription that has none, because it was deleted or has ended, with

@@ -158,7 +158,7 @@ func TestADamagedDeliveryIsNotSentElsewhere(t *testing.T) {
 				w.stop()
 				w.damageRow("s", damaged, "details")
 				w.open()
-				w.s.places.set(&w.s.known.bridge("b").outlet, func(o *outlet) { o.heldUntil = time.Now().Add(time.Hour) })
+				w.s.slots.set(&w.s.known.bridge("b").bridgeLoad, func(o *bridgeLoad) { o.heldUntil = time.Now().Add(time.Hour) })
 				w.move("s", "b2")
 				if restarts {
 					w.restart()

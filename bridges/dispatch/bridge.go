@@ -14,7 +14,7 @@ import (
 
 // bridge is a bridge that exists.
 type bridge struct {
-	outlet
+	bridgeLoad
 	mu      sync.Mutex // held while its row is changed
 	deleted bool       // the bridge was deleted, and its row may be that of a new one; guarded by mu
 	row     atomic.Pointer[bridges.Bridge]
@@ -75,7 +75,7 @@ func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by brid
 		return r, err
 	}
 	b.row.Store(next)
-	s.places.set(&b.outlet, func(o *outlet) {
+	s.slots.set(&b.bridgeLoad, func(o *bridgeLoad) {
 		if o.sends = next.State == bridges.Active; o.sends && method == notify.BridgeResumed {
 			o.unhealthy, o.waits = 0, 0
 		}

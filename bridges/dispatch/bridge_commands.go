@@ -246,7 +246,7 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 	})
 	b.mu.Unlock()
 	if err == nil {
-		s.places.set(&b.outlet, func(o *outlet) { o.heldUntil = time.Time{} })
+		s.slots.set(&b.bridgeLoad, func(o *bridgeLoad) { o.heldUntil = time.Time{} })
 		s.kickBridge(c.BridgeID)
 	}
 	return r, err
@@ -385,7 +385,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	switch {
 	case channel == nil:
 		return bridges.TestResult{Error: b.unopened()}, nil
-	case s.places.stuckOf(&b.outlet) >= maxStuck:
+	case s.slots.stuckOf(&b.bridgeLoad) >= maxStuck:
 		return bridges.TestResult{Error: stuckError}, nil
 	}
 	if err := (*channel).CheckTarget(target); err != nil {
@@ -400,7 +400,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	if err != nil {
 		return bridges.TestResult{}, err
 	}
-	r := s.sender.send(ctx, &b.outlet, *channel, sending{e.DeliveryID, id, target}, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
+	r := s.sender.send(ctx, &b.bridgeLoad, *channel, sending{e.DeliveryID, id, target}, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
 	return bridges.TestResult{
 		Delivered: r.Outcome == bridges.Delivered, Status: r.Status, Error: r.Error, LatencyMs: s.now().Sub(now).Milliseconds(),
 	}, nil

@@ -220,7 +220,7 @@ func TestATargetThatAlwaysAsksToWaitIsAskedLessOften(t *testing.T) {
 func TestWaitsOfOneMomentCountOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.bridge("b")
-		for i := range maxBridgePlaces {
+		for i := range maxBridgeSlots {
 			w.subscribe(fmt.Sprint("s", i), "b", "")
 		}
 		w.target.set(func(*bridges.Outgoing, int) bridges.Result {

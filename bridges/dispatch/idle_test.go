@@ -16,7 +16,7 @@ func TestAStopWaitsForReceipts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var answered atomic.Bool
 		w.change = func(cfg *Config) {
-			cfg.Now = func() time.Time { // called after the place was given back
+			cfg.Now = func() time.Time { // called after the slot was given back
 				if answered.CompareAndSwap(true, false) {
 					time.Sleep(10 * time.Second)
 				}

@@ -20,7 +20,7 @@ import (
 type deciding struct{ *sqlite.Store }
 
 func (d deciding) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
-	return d.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
+	return d.Reader().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 }
 
 // TestEntriesOfAnInboxAreDelivered, each once and in their order, those that came

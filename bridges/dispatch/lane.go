@@ -22,18 +22,18 @@ type lane struct {
 	s      *Service
 	id     string // of the subscription
 	bridge *bridge
-	out    *outlet // of the bridge
+	out    *bridgeLoad // of the bridge
 
 	requester ledger.Requester // has made the subscription
 
-	inLine  bool // it waits for a place; guarded by places.mu, as is failing
-	failing int  // how many of its places count as those of failing bridges; it may get a place before it has given back the last one
+	inLine  bool // it waits for a slot; guarded by slots.mu, as is failing
+	failing int  // how many of its slots count as those of failing bridges; it may get a slot before it has given back the last one
 
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.
 	mu        sync.Mutex
 	sub       *bridges.Subscription // as committed; replaced, never changed
-	follower  *follow.Lane
+	follower  *follow.Progress
 	moved     int64               // the follower's position as this lane has committed it: see position
 	cursor    cursors.Cursor      // as committed
 	open      []*bridges.Delivery // not settled, by seq
@@ -110,7 +110,7 @@ func (l *lane) ready() bool {
 	return l.sub.State == bridges.Active && l.round == nil && l.resting == 0 && l.caughtUp == 0
 }
 
-// kick asks for a place if an attempt is due, and otherwise sets the timer. l.mu
+// kick asks for a slot if an attempt is due, and otherwise sets the timer. l.mu
 // is held.
 func (l *lane) kick() {
 	active := l.sub.State == bridges.Active
@@ -143,7 +143,7 @@ func (l *lane) kick() {
 	if l.ready() {
 		due, wait := l.due(l.s.now(), 1)
 		if len(due) > 0 {
-			l.s.places.want(l)
+			l.s.slots.want(l)
 		} else if wait > 0 && (look == 0 || wait < look) {
 			look = wait
 		}

@@ -121,7 +121,7 @@ func (s *Service) Stats() (out Stats) {
 	byID := map[string]*BridgeStats{}
 	s.known.mu.RLock()
 	for id, b := range s.known.bridges {
-		byID[id] = &BridgeStats{BridgeID: id, State: b.row.Load().State, Stuck: s.places.stuckOf(&b.outlet)}
+		byID[id] = &BridgeStats{BridgeID: id, State: b.row.Load().State, Stuck: s.slots.stuckOf(&b.bridgeLoad)}
 	}
 	s.known.mu.RUnlock()
 	for _, l := range s.known.all() {

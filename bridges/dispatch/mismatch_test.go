@@ -129,7 +129,7 @@ func TestAMismatchStaysWhatItWas(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		want(t, "rows", w.deliveries("s"), "final 5 "+mismatched)
-		page, err := w.store.View().Page(context.Background(), notify.Query{After: seq, MaxEvents: 100, MaxBytes: 1 << 20})
+		page, err := w.store.Reader().Page(context.Background(), notify.Query{After: seq, MaxEvents: 100, MaxBytes: 1 << 20})
 		if err != nil || len(page.Events) != 2 {
 			t.Errorf("events: %+v, %v; want delivery/mismatch and subscription/updated", page.Events, err)
 		}

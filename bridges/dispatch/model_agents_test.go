@@ -95,9 +95,9 @@ func (th *modelThread) start(int) {
 func (th *modelThread) work(how int) {
 	m, id := th.m, th.now.id
 	step := modelSteps[how/10%len(modelSteps)]
-	live := m.Standing(id, step) != nil
+	live := m.Live(id, step) != nil
 	switch what := how % 10; {
-	case what < 4 && !live && m.Standing(id, notify.StepAbove(step)) != nil:
+	case what < 4 && !live && m.Live(id, notify.StepAbove(step)) != nil:
 		m.Begin(id, step)
 	case what < 5 && live:
 		m.End(id, step, turns.StepCompleted)
@@ -105,7 +105,7 @@ func (th *modelThread) work(how int) {
 		m.In(id, "")
 		m.Interrupt(id, step)
 		m.Rewind(id, step, turns.CauseTransient)
-		if how%3 == 0 && m.Standing(id, notify.StepAbove(step)) != nil {
+		if how%3 == 0 && m.Live(id, notify.StepAbove(step)) != nil {
 			m.Begin(id, step)
 		}
 		th.count("rewinds of steps")

@@ -26,7 +26,7 @@ type audit struct {
 	subs     map[string]*bridges.Subscription
 	bridges  map[string]*bridges.Bridge
 	targets  map[string][]int64   // by subscription: the generations in which its targets begin
-	places   map[modelKey]sending // by subscription and generation: the target that begins with it
+	sendings map[modelKey]sending // by subscription and generation: the target that begins with it
 	choices  map[string][]choice  // by subscription: what it chooses from which seq on
 	gaps     map[string][]bridges.DropGap
 	pauses   map[string]bool   // bridges that are paused
@@ -69,7 +69,7 @@ type choice struct {
 func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
-		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{}, places: map[modelKey]sending{},
+		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{}, targets: map[string][]int64{}, sendings: map[modelKey]sending{},
 		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, inside: map[sending]int{}, stuck: map[sending]bool{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
@@ -122,7 +122,7 @@ func (s agents) Append(u *ledger.Unit) (ledger.Receipt, error) {
 func (a *audit) pull() (fresh []*naiveEvent) {
 	before := a.log.head()
 	for a.log.head() < a.store.Tail().Head() {
-		p, err := a.store.View().Page(context.Background(), notify.Query{After: a.log.head(), MaxEvents: 1000, MaxBytes: 1 << 20})
+		p, err := a.store.Reader().Page(context.Background(), notify.Query{After: a.log.head(), MaxEvents: 1000, MaxBytes: 1 << 20})
 		if err != nil {
 			panic(err)
 		}
@@ -186,7 +186,7 @@ func (a *audit) changes(u *ledger.Unit, fresh []*naiveEvent) {
 			}
 			if was == nil || was.TargetGeneration != row.TargetGeneration {
 				a.targets[row.SubscriptionID] = append(a.targets[row.SubscriptionID], row.TargetGeneration)
-				a.places[modelKey{row.SubscriptionID, row.TargetGeneration}] = sending{bridgeID: row.BridgeID, target: row.Target}
+				a.sendings[modelKey{row.SubscriptionID, row.TargetGeneration}] = sending{bridgeID: row.BridgeID, target: row.Target}
 				a.counts["targets"]++
 			}
 			a.subs[row.SubscriptionID] = row.Clone()
@@ -357,7 +357,7 @@ func (a *audit) fresh(row *auditRow) {
 
 // sendingOf is a delivery at its target.
 func (a *audit) sendingOf(row *auditRow) sending {
-	at := a.places[modelKey{row.SubscriptionID, a.targetOf(row)}]
+	at := a.sendings[modelKey{row.SubscriptionID, a.targetOf(row)}]
 	at.deliveryID = row.DeliveryID
 	return at
 }

@@ -32,7 +32,7 @@ func (s changing) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	if err == nil {
 		for _, row := range rows {
 			if d := bridges.DeliveryOfRow(row); d != nil { // also those that were replaced
-				d.Settle(r.First)
+				d.AssignSeqs(r.First)
 			}
 		}
 	}

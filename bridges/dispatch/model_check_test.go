@@ -32,7 +32,7 @@ func (r *modelRun) check() {
 // stored compares the rows and cursors with what was committed.
 func (a *audit) stored(r *modelRun) {
 	found := map[modelKey]bool{}
-	if err := r.w.store.View().Read(context.Background(), func(tx ledger.Reader) error {
+	if err := r.w.store.Reader().Read(context.Background(), func(tx ledger.Reader) error {
 		for id, sub := range a.subs {
 			c, err := cursors.Get(tx, cursorName(sub))
 			if err != nil {
@@ -246,7 +246,7 @@ func (a *audit) takeBacks(subscription string) {
 		if key.sub != subscription || marker <= after || a.r.times[row.DeliveryID] == 0 || row.forced || sub.State == bridges.Deleted && marker > sub.ScannedSeq {
 			continue
 		}
-		if row.EventType == bridges.TypeEvent && row.Slot == "" && !row.Tried {
+		if row.EventType == bridges.TypeEvent && row.Card == "" && !row.Tried {
 			continue
 		}
 		a.counts["taken back"]++
@@ -296,10 +296,10 @@ func (a *audit) showsProgress(end *auditRow) bool {
 		if key.sub != end.SubscriptionID || row.TurnID != end.TurnID || row.Seq >= end.Seq || row.State != bridges.StateDelivered || row.forced || row.removed || a.targetOf(row) != a.targetOf(end) {
 			continue
 		}
-		switch row.Slot {
-		case bridges.SlotProgress:
+		switch row.Card {
+		case bridges.CardProgress:
 			newest = max(newest, row.Seq)
-		case bridges.SlotEnd:
+		case bridges.CardEnd:
 			removed = max(removed, row.Seq)
 		}
 	}
@@ -307,24 +307,24 @@ func (a *audit) showsProgress(end *auditRow) bool {
 }
 
 // messages checks what is visible where messages can be changed: at most one message
-// for each slot, and it shows the newest that was delivered.
+// for each card, and it shows the newest that was delivered.
 func (a *audit) messages() {
-	type slot struct {
+	type card struct {
 		name   string
 		newest int64 // that was delivered
 		ended  int64 // of progress: the end that was delivered last, which removes it
 		lost   bool  // something of it was received, and its message is not known
 	}
-	slots := map[string]*slot{}
+	cards := map[string]*card{}
 	for key, row := range a.rows {
-		if row.BridgeID != modelChat || row.Slot == "" || a.targetOf(row) != a.subs[key.sub].TargetGeneration {
+		if row.BridgeID != modelChat || row.Card == "" || a.targetOf(row) != a.subs[key.sub].TargetGeneration {
 			continue
 		}
-		name := bridges.SlotKey(a.logID(), a.subs[key.sub], row.TurnID, row.Slot)
-		s := slots[name]
+		name := bridges.CardKey(a.logID(), a.subs[key.sub], row.TurnID, row.Card)
+		s := cards[name]
 		if s == nil {
-			s = &slot{name: row.DeliveryID}
-			slots[name] = s
+			s = &card{name: row.DeliveryID}
+			cards[name] = s
 		}
 		lost := a.r.times[row.DeliveryID] > 0 && row.State != bridges.StateDelivered || row.forced || row.removed
 		delivered := row.State == bridges.StateDelivered && !row.forced
@@ -332,20 +332,20 @@ func (a *audit) messages() {
 			s.newest = max(s.newest, row.Seq)
 		}
 		s.lost = s.lost || lost
-		if row.Slot == bridges.SlotEnd { // it removes the progress
-			of := bridges.SlotKey(a.logID(), a.subs[key.sub], row.TurnID, bridges.SlotProgress)
-			if slots[of] == nil {
-				slots[of] = &slot{name: "the progress before " + row.DeliveryID}
+		if row.Card == bridges.CardEnd { // it removes the progress
+			of := bridges.CardKey(a.logID(), a.subs[key.sub], row.TurnID, bridges.CardProgress)
+			if cards[of] == nil {
+				cards[of] = &card{name: "the progress before " + row.DeliveryID}
 			}
-			if slots[of].lost = slots[of].lost || lost; delivered {
-				slots[of].ended = max(slots[of].ended, row.Seq)
+			if cards[of].lost = cards[of].lost || lost; delivered {
+				cards[of].ended = max(cards[of].ended, row.Seq)
 			}
 		}
 	}
-	for name, s := range slots {
+	for name, s := range cards {
 		var visible []*post
 		for _, p := range a.r.posts {
-			if p.slot == name && !p.removed {
+			if p.card == name && !p.removed {
 				visible = append(visible, p)
 			}
 		}
@@ -356,15 +356,15 @@ func (a *audit) messages() {
 				a.fail("P7: %s is still visible after the end %d", s.name, s.ended)
 			}
 		case len(visible) > 1:
-			a.fail("P7: %d messages are visible in the slot of %s", len(visible), s.name)
+			a.fail("P7: %d messages are visible in the card of %s", len(visible), s.name)
 		case s.newest > 0 && (len(visible) == 0 || visible[0].seq < s.newest):
-			a.fail("P7: the slot of %s shows %+v, and %d was delivered", s.name, visible, s.newest)
+			a.fail("P7: the card of %s shows %+v, and %d was delivered", s.name, visible, s.newest)
 		}
 	}
 }
 
 func (a *audit) logID() string {
-	p, err := a.store.View().Position(context.Background())
+	p, err := a.store.Reader().Position(context.Background())
 	if err != nil {
 		a.fail("read: %v", err)
 	}

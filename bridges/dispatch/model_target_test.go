@@ -39,7 +39,7 @@ type gotten struct {
 
 // post is a message that the target shows, or has shown.
 type post struct {
-	id, slot string // slot is the key; "" = it is in none
+	id, card string // card is the key; "" = it is in none
 	mark     string // what was posted
 	seq      int64  // what it shows
 	removed  bool
@@ -200,11 +200,11 @@ func (r *receiver) receive(to channel, o *bridges.Outgoing, result *bridges.Resu
 	if !to.edits {
 		return
 	}
-	if len(o.Slots) == 0 {
+	if len(o.Cards) == 0 {
 		r.posts = append(r.posts, &post{id: fmt.Sprint("m", len(r.posts)), mark: o.ID, seq: o.Envelope().Seq})
 		return
 	}
-	for _, s := range o.Slots {
+	for _, s := range o.Cards {
 		if s.Remove {
 			if shown := r.visible(func(p *post) bool { return p.id == s.RemoteID }); shown != nil {
 				shown.removed = true
@@ -216,9 +216,9 @@ func (r *receiver) receive(to channel, o *bridges.Outgoing, result *bridges.Resu
 	}
 }
 
-// show shows a delivery in a slot. A post that may have been made before is looked for
+// show shows a delivery in a card. A post that may have been made before is looked for
 // by its mark.
-func (r *receiver) show(s *bridges.Slot, o *bridges.Outgoing) string {
+func (r *receiver) show(s *bridges.Card, o *bridges.Outgoing) string {
 	seq := o.Envelope().Seq
 	if shown := r.visible(func(p *post) bool { return p.id == s.RemoteID && s.RemoteID != "" }); shown != nil && !s.Post {
 		if shown.seq > seq {
@@ -227,9 +227,9 @@ func (r *receiver) show(s *bridges.Slot, o *bridges.Outgoing) string {
 		shown.seq = seq
 		return shown.id
 	}
-	mine := r.visible(func(p *post) bool { return o.Arrived && p.slot == s.Key && p.mark == o.ID })
+	mine := r.visible(func(p *post) bool { return o.Arrived && p.card == s.Key && p.mark == o.ID })
 	if mine == nil {
-		mine = &post{id: fmt.Sprint("m", len(r.posts)), slot: s.Key, mark: o.ID}
+		mine = &post{id: fmt.Sprint("m", len(r.posts)), card: s.Key, mark: o.ID}
 		r.posts = append(r.posts, mine)
 	}
 	mine.seq = seq

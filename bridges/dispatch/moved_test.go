@@ -114,7 +114,7 @@ func TestAnotherTargetGetsWhatWasNotSent(t *testing.T) {
 	}
 }
 
-// TestMessagesAtTheOldTargetStay as they are: the slots begin anew, and what takes an old message
+// TestMessagesAtTheOldTargetStay as they are: the cards begin anew, and what takes an old message
 // back is posted, with its id.
 func TestMessagesAtTheOldTargetStay(t *testing.T) {
 	inTwoTargets(t, true, func(t *testing.T, w *world, other *target) {
@@ -144,7 +144,7 @@ func TestMessagesAtTheOldTargetStay(t *testing.T) {
 		want(t, "the old target", w.target.visible(), old)
 
 		turn(m, "t1")
-		again := end(m, "t1") // it is shown in the slot that the take-back has
+		again := end(m, "t1") // it is shown in the card that the take-back has
 		synctest.Wait()
 		if visible := other.visible(); strings.Contains(visible, "superseded") || !strings.Contains(visible, fmt.Sprint("turn.completed ", again)) {
 			t.Errorf("the other target shows %s", visible)

@@ -9,9 +9,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// place reads the subscription of this id, nil if there is none, and after which seq
+// lookUp reads the subscription of this id, nil if there is none, and after which seq
 // a new one begins.
-func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old *bridges.Subscription, after int64, err error) {
+func (s *Service) lookUp(ctx context.Context, c *bridges.CreateSubscription) (old *bridges.Subscription, after int64, err error) {
 	at, err := s.cfg.Position(ctx)
 	if err != nil {
 		return nil, 0, err

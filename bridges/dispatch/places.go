@@ -6,40 +6,40 @@ import (
 	"time"
 )
 
-// The places for attempts under way. 64 requests keep a fast receiver busy. One
-// bridge has 8, so that eight targets that hang leave places for others only
+// The slots for attempts under way. 64 requests keep a fast receiver busy. One
+// bridge has 8, so that eight targets that hang leave slots for others only
 // because bridges that fail share 8.
 const (
-	maxPlaces        = 64
-	maxBridgePlaces  = 8
-	maxFailingPlaces = 8
-	failingAfter     = 3 // failures of the target in a row
+	maxSlots        = 64
+	maxBridgeSlots  = 8
+	maxFailingSlots = 8
+	failingAfter    = 3 // failures of the target in a row
 )
 
-// places gives places to lanes that have something to send: bridges take turns,
+// slots gives slots to lanes that have something to send: bridges take turns,
 // and the lanes of a bridge take turns. All methods may be called from many
 // goroutines; none blocks.
-type places struct {
+type slots struct {
 	now   func() time.Time
-	start func(*lane) // in a goroutine of its own: the lane has a place, and calls done
+	start func(*lane) // in a goroutine of its own: the lane has a slot, and calls done
 
 	mu      sync.Mutex
 	used    int
-	failing int       // places used by bridges that fail
-	ring    []*outlet // bridges with lanes that wait, in their turn
-	probes  []*outlet // those among them that fail, which wait for one of their places
-	probe   bool      // it is the turn of probes
+	failing int           // slots used by bridges that fail
+	ring    []*bridgeLoad // bridges with lanes that wait, in their turn
+	probes  []*bridgeLoad // those among them that fail, which wait for one of their slots
+	probe   bool          // it is the turn of probes
 	stopped bool
-	work    sync.WaitGroup // lanes that have, or had, a place and have not left
+	work    sync.WaitGroup // lanes that have, or had, a slot and have not left
 }
 
-// outlet is a bridge as places sees it. Its members are guarded by places.mu.
-type outlet struct {
+// bridgeLoad is what is known of a bridge for its share of the capacity. Its members are guarded by slots.mu.
+type bridgeLoad struct {
 	sends     bool      // its state is active
 	heldUntil time.Time // the target has asked to wait
 	waits     int       // how often it has asked for that since something was delivered
 	unhealthy int       // failures of the target in a row
-	stuck     int       // Sends that do not return; they have no place
+	stuck     int       // Sends that do not return; they have no slot
 	used      int
 	waiting   []*lane
 	in        queue
@@ -55,8 +55,8 @@ const (
 	inProbes
 )
 
-// want puts the lane in line for a place, if it is not yet.
-func (p *places) want(l *lane) {
+// want puts the lane in line for a slot, if it is not yet.
+func (p *slots) want(l *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.inLine {
@@ -68,8 +68,8 @@ func (p *places) want(l *lane) {
 	p.give()
 }
 
-// tryTake takes a place for a lane at once, if no other lane waits for it.
-func (p *places) tryTake(l *lane) bool {
+// tryTake takes a slot for a lane at once, if no other lane waits for it.
+func (p *slots) tryTake(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := l.out
@@ -80,8 +80,8 @@ func (p *places) tryTake(l *lane) bool {
 	return true
 }
 
-// done gives the place of a lane back.
-func (p *places) done(l *lane) {
+// done gives the slot of a lane back.
+func (p *slots) done(l *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used--
@@ -91,8 +91,8 @@ func (p *places) done(l *lane) {
 	p.give()
 }
 
-// keep lets a lane use its place for another round, if no other lane waits for one.
-func (p *places) keep(l *lane) bool {
+// keep lets a lane use its slot for another round, if no other lane waits for one.
+func (p *slots) keep(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.may(l.out) || l.inLine || len(p.ring) > 0 || len(l.out.waiting) > 0 {
@@ -101,43 +101,43 @@ func (p *places) keep(l *lane) bool {
 	if p.recovered(l) { // its bridge works again
 		p.give()
 	}
-	return len(p.probes) == 0 || p.used < maxPlaces || p.failing == maxFailingPlaces
+	return len(p.probes) == 0 || p.used < maxSlots || p.failing == maxFailingSlots
 }
 
-// goesOn reports whether a lane may make another attempt of its round.
-func (p *places) goesOn(l *lane) bool {
+// mayContinue reports whether a lane may make another attempt of its round.
+func (p *slots) mayContinue(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.may(l.out)
 }
 
-// open reports whether the bridge of a lane that has a place still sends.
-func (p *places) open(l *lane) bool {
+// open reports whether the bridge of a lane that has a slot still sends.
+func (p *slots) open(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sends(l.out)
 }
 
 // sends reports whether anything is sent through a bridge now. p.mu is held.
-func (p *places) sends(o *outlet) bool {
+func (p *slots) sends(o *bridgeLoad) bool {
 	return !p.stopped && o.sends && o.stuck < maxStuck && !p.now().Before(o.heldUntil)
 }
 
 // may reports whether a bridge that delivers may go on. p.mu is held.
-func (p *places) may(o *outlet) bool { return p.sends(o) && !o.fails() }
+func (p *slots) may(o *bridgeLoad) bool { return p.sends(o) && !o.fails() }
 
 // stuckOf is how many Sends of a bridge do not return.
-func (p *places) stuckOf(o *outlet) int {
+func (p *slots) stuckOf(o *bridgeLoad) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return o.stuck
 }
 
-// left is called when a lane that had a place is done with all that followed.
-func (p *places) left() { p.work.Done() }
+// left is called when a lane that had a slot is done with all that followed.
+func (p *slots) left() { p.work.Done() }
 
-// set changes members of a bridge, and gives the places that this frees.
-func (p *places) set(o *outlet, change func(*outlet)) {
+// set changes members of a bridge, and gives the slots that this frees.
+func (p *slots) set(o *bridgeLoad, change func(*bridgeLoad)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(o)
@@ -145,36 +145,36 @@ func (p *places) set(o *outlet, change func(*outlet)) {
 	p.give()
 }
 
-// begin gives the first places.
-func (p *places) begin() {
+// begin gives the first slots.
+func (p *slots) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = false
 	p.give()
 }
 
-// stop gives no further places, and waits until all lanes have left.
-func (p *places) stop() {
+// stop gives no further slots, and waits until all lanes have left.
+func (p *slots) stop() {
 	p.mu.Lock()
 	p.stopped = true
 	p.mu.Unlock()
 	p.work.Wait()
 }
 
-func (o *outlet) fails() bool { return o.unhealthy >= failingAfter }
+func (o *bridgeLoad) fails() bool { return o.unhealthy >= failingAfter }
 
-// free reports whether the bridge may use a further place. p.mu is held.
-func (p *places) free(o *outlet) bool {
+// free reports whether the bridge may use a further slot. p.mu is held.
+func (p *slots) free(o *bridgeLoad) bool {
 	switch {
-	case !p.sends(o) || p.used >= maxPlaces:
+	case !p.sends(o) || p.used >= maxSlots:
 		return false
 	case o.fails():
-		return o.used == 0 && p.failing < maxFailingPlaces
+		return o.used == 0 && p.failing < maxFailingSlots
 	}
-	return o.used < maxBridgePlaces
+	return o.used < maxBridgeSlots
 }
 
-func (p *places) take(l *lane) {
+func (p *slots) take(l *lane) {
 	p.used++
 	l.out.used++
 	if l.out.fails() {
@@ -184,9 +184,9 @@ func (p *places) take(l *lane) {
 	p.work.Add(1)
 }
 
-// recovered stops counting one place of the lane as that of a failing bridge. It reports
+// recovered stops counting one slot of the lane as that of a failing bridge. It reports
 // false if none counts so. p.mu is held.
-func (p *places) recovered(l *lane) bool {
+func (p *slots) recovered(l *lane) bool {
 	if l.failing == 0 {
 		return false
 	}
@@ -197,12 +197,12 @@ func (p *places) recovered(l *lane) bool {
 
 // enter puts the bridge in the ring, or among the probes, if it has lanes that wait.
 // p.mu is held.
-func (p *places) enter(o *outlet) {
+func (p *slots) enter(o *bridgeLoad) {
 	switch {
 	case len(o.waiting) == 0:
 	case !o.fails():
 		if o.in == inProbes { // it works again
-			p.probes = slices.DeleteFunc(p.probes, func(x *outlet) bool { return x == o })
+			p.probes = slices.DeleteFunc(p.probes, func(x *bridgeLoad) bool { return x == o })
 			o.in = inNone
 		}
 		if o.in == inNone {
@@ -217,9 +217,9 @@ func (p *places) enter(o *outlet) {
 
 // next takes the bridge whose turn it is; nil = none. Bridges that work and those that
 // fail take turns. p.mu is held.
-func (p *places) next() (o *outlet) {
+func (p *slots) next() (o *bridgeLoad) {
 	from := &p.ring
-	probes := len(p.probes) > 0 && p.failing < maxFailingPlaces
+	probes := len(p.probes) > 0 && p.failing < maxFailingSlots
 	if probes && (p.probe || len(p.ring) == 0) {
 		from = &p.probes
 	}
@@ -233,10 +233,10 @@ func (p *places) next() (o *outlet) {
 	return o
 }
 
-// give gives the free places to lanes that wait. A bridge that may not use one leaves
+// give gives the free slots to lanes that wait. A bridge that may not use one leaves
 // the ring and enters it again when that changes. p.mu is held.
-func (p *places) give() {
-	for p.used < maxPlaces && !p.stopped {
+func (p *slots) give() {
+	for p.used < maxSlots && !p.stopped {
 		o := p.next()
 		if o == nil {
 			return
@@ -245,7 +245,7 @@ func (p *places) give() {
 			continue
 		}
 		if !p.free(o) {
-			if o.fails() && o.used == 0 && p.failing >= maxFailingPlaces { // it has failed since it entered the ring
+			if o.fails() && o.used == 0 && p.failing >= maxFailingSlots { // it has failed since it entered the ring
 				p.enter(o)
 			} else {
 				p.wakeWhenReleased(o)
@@ -263,7 +263,7 @@ func (p *places) give() {
 
 // wakeWhenReleased lets a bridge enter the ring again when the target's wait is over.
 // p.mu is held.
-func (p *places) wakeWhenReleased(o *outlet) {
+func (p *slots) wakeWhenReleased(o *bridgeLoad) {
 	wait := o.heldUntil.Sub(p.now())
 	if wait <= 0 || !o.sends {
 		return
@@ -271,5 +271,5 @@ func (p *places) wakeWhenReleased(o *outlet) {
 	if o.timer != nil {
 		o.timer.Stop()
 	}
-	o.timer = time.AfterFunc(wait, func() { p.set(o, func(*outlet) {}) })
+	o.timer = time.AfterFunc(wait, func() { p.set(o, func(*bridgeLoad) {}) })
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 )
 
-// hall is places with lanes that keep their place until they are told to leave.
+// hall is slots with lanes that keep their slot until they are told to leave.
 type hall struct {
-	p     places
+	p     slots
 	mu    sync.Mutex
-	order []string // in which lanes have got a place
+	order []string // in which lanes have got a slot
 	in    map[string]*lane
 	names map[*lane]string
 }
@@ -32,19 +32,19 @@ func newHall() *hall {
 	return h
 }
 
-// lanes makes n lanes of a bridge that want a place.
-func (h *hall) lanes(name string, o *outlet, n int) {
+// lanes makes n lanes of a bridge that want a slot.
+func (h *hall) lanes(name string, o *bridgeLoad, n int) {
 	for i := range n {
 		l := &lane{out: o}
 		h.mu.Lock()
 		h.names[l] = fmt.Sprint(name, i)
 		h.mu.Unlock()
 		h.p.want(l)
-		synctest.Wait() // so that order is the order of places
+		synctest.Wait() // so that order is the order of slots
 	}
 }
 
-// leave gives the place of a lane back, and takes what has got one since then.
+// leave gives the slot of a lane back, and takes what has got one since then.
 func (h *hall) leave(name string) (next []string) {
 	h.mu.Lock()
 	before, l := len(h.order), h.in[name]
@@ -58,8 +58,8 @@ func (h *hall) leave(name string) (next []string) {
 	return h.order[before:]
 }
 
-// count is how many lanes of a bridge have a place.
-func (h *hall) count(o *outlet) (n int) {
+// count is how many lanes of a bridge have a slot.
+func (h *hall) count(o *bridgeLoad) (n int) {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,51 +78,51 @@ func wantCount(t *testing.T, what string, got, want int) {
 	}
 }
 
-// TestPlacesOfBridges: a bridge has eight places, all together have 64, and whoever waits
+// TestSlotsOfBridges: a bridge has eight slots, all together have 64, and whoever waits
 // gets the next one in turn: bridges first, then the lanes of a bridge.
-func TestPlacesOfBridges(t *testing.T) {
+func TestSlotsOfBridges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		var outlets []*outlet
+		var loads []*bridgeLoad
 		for i := range 10 {
-			o := &outlet{sends: true}
-			outlets = append(outlets, o)
+			o := &bridgeLoad{sends: true}
+			loads = append(loads, o)
 			h.lanes(fmt.Sprint(i, "/"), o, 70)
 		}
-		for i, o := range outlets {
+		for i, o := range loads {
 			n := 8
 			if i > 7 { // 8 bridges have all 64
 				n = 0
 			}
-			wantCount(t, fmt.Sprint("places of bridge ", i), h.count(o), n)
+			wantCount(t, fmt.Sprint("slots of bridge ", i), h.count(o), n)
 		}
 		// The bridges that have waited longest come first, then those that gave up a
-		// place; and of each bridge the lane that has waited longest.
+		// slot; and of each bridge the lane that has waited longest.
 		var got []string
 		for _, name := range []string{"0/0", "0/1", "0/2", "1/0", "2/0"} {
 			got = append(got, h.leave(name)...)
 		}
 		want(t, "next", fmt.Sprint(got), "[8/0 9/0 0/8 8/1 9/1]")
-		// One that fails waits for two places at most.
-		h.lanes("bad", &outlet{sends: true, unhealthy: failingAfter}, 1)
+		// One that fails waits for two slots at most.
+		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		want(t, "next", fmt.Sprint(append(h.leave("3/0"), h.leave("4/0")...)), "[0/9 bad0]")
 	})
 }
 
-// TestPlacesOfABridgeThatFails: after three failures in a row it is probed with one
-// delivery at a time, and all that fail share eight places.
-func TestPlacesOfABridgeThatFails(t *testing.T) {
+// TestSlotsOfABridgeThatFails: after three failures in a row it is probed with one
+// delivery at a time, and all that fail share eight slots.
+func TestSlotsOfABridgeThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		bad := &outlet{sends: true}
+		bad := &bridgeLoad{sends: true}
 		h.lanes("bad", bad, 70)
 		wantCount(t, "before it fails", h.count(bad), 8)
 		for i := range 2 {
-			h.p.set(bad, func(o *outlet) { o.unhealthy++ })
+			h.p.set(bad, func(o *bridgeLoad) { o.unhealthy++ })
 			h.leave(fmt.Sprint("bad", i))
 			wantCount(t, fmt.Sprint("after failure ", i+1), h.count(bad), 8)
 		}
-		h.p.set(bad, func(o *outlet) { o.unhealthy++ })
+		h.p.set(bad, func(o *bridgeLoad) { o.unhealthy++ })
 		for i := 2; i < 9; i++ {
 			wantCount(t, fmt.Sprint("lanes that go on after ", i), len(h.leave(fmt.Sprint("bad", i))), 0)
 		}
@@ -130,31 +130,31 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 		want(t, "the probe", fmt.Sprint(h.leave("bad9")), "[bad10]")
 		wantCount(t, "while it fails", h.count(bad), 1)
 
-		var others []*outlet
+		var others []*bridgeLoad
 		for i := range 20 {
-			o := &outlet{sends: true, unhealthy: failingAfter}
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
 			others = append(others, o)
 			h.lanes(fmt.Sprint("other", i, "/"), o, 3)
 		}
 		all := h.count(bad)
 		for _, o := range others {
-			wantCount(t, "places of one of them", min(h.count(o), 1), h.count(o))
+			wantCount(t, "slots of one of them", min(h.count(o), 1), h.count(o))
 			all += h.count(o)
 		}
-		wantCount(t, "places of all that fail", all, 8)
-		well := &outlet{sends: true}
+		wantCount(t, "slots of all that fail", all, 8)
+		well := &bridgeLoad{sends: true}
 		h.lanes("well", well, 70)
 		wantCount(t, "of a bridge that works", h.count(well), 8)
 
 		h.leave("bad10")
-		h.p.set(bad, func(o *outlet) { o.unhealthy = 0 })
+		h.p.set(bad, func(o *bridgeLoad) { o.unhealthy = 0 })
 		wantCount(t, "after a success", h.count(bad), 8)
 		// Those that fail take turns, however many lanes each of them has.
 		for turn := range 3 {
 			for i := range others {
 				name := fmt.Sprint("other", i, "/", turn)
 				if h.in[name] == nil {
-					t.Fatalf("%s has no place", name)
+					t.Fatalf("%s has no slot", name)
 				}
 				h.leave(name)
 			}
@@ -162,14 +162,14 @@ func TestPlacesOfABridgeThatFails(t *testing.T) {
 	})
 }
 
-// TestPlacesOfABridgeThatWaits: paused, held by its target, or at a stop.
-func TestPlacesOfABridgeThatWaits(t *testing.T) {
+// TestSlotsOfABridgeThatWaits: paused, held by its target, or at a stop.
+func TestSlotsOfABridgeThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		o := &outlet{heldUntil: time.Now().Add(time.Hour)}
+		o := &bridgeLoad{heldUntil: time.Now().Add(time.Hour)}
 		h.lanes("a", o, 10)
 		wantCount(t, "paused", h.count(o), 0)
-		h.p.set(o, func(o *outlet) { o.sends = true })
+		h.p.set(o, func(o *bridgeLoad) { o.sends = true })
 		wantCount(t, "held", h.count(o), 0)
 		time.Sleep(time.Hour)
 		wantCount(t, "afterwards", h.count(o), 8)
@@ -182,7 +182,7 @@ func TestPlacesOfABridgeThatWaits(t *testing.T) {
 		for i := range 8 {
 			select {
 			case <-stopped:
-				t.Fatalf("the stop is over while %d lanes have a place", 8-i)
+				t.Fatalf("the stop is over while %d lanes have a slot", 8-i)
 			default:
 			}
 			wantCount(t, "given at a stop", len(h.leave(fmt.Sprint("a", i))), 0)
@@ -280,54 +280,54 @@ func (h *hanging) now() int {
 	return h.busy
 }
 
-// TestLanesThatGoOnLeaveAPlaceForAProbe: those that keep their places do not keep bridges
+// TestLanesThatGoOnLeaveASlotForAProbe: those that keep their slots do not keep bridges
 // that fail from trying again.
-func TestLanesThatGoOnLeaveAPlaceForAProbe(t *testing.T) {
+func TestLanesThatGoOnLeaveASlotForAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		for i := range 8 {
-			h.lanes(fmt.Sprint(i, "/"), &outlet{sends: true}, 8)
+			h.lanes(fmt.Sprint(i, "/"), &bridgeLoad{sends: true}, 8)
 		}
 		if !h.p.keep(h.in["0/0"]) {
-			t.Error("a lane cannot keep its place although nobody waits")
+			t.Error("a lane cannot keep its slot although nobody waits")
 		}
-		h.lanes("bad", &outlet{sends: true, unhealthy: failingAfter}, 1)
+		h.lanes("bad", &bridgeLoad{sends: true, unhealthy: failingAfter}, 1)
 		if h.p.keep(h.in["0/0"]) {
-			t.Error("a lane keeps its place although a probe waits for one")
+			t.Error("a lane keeps its slot although a probe waits for one")
 		}
 	})
 }
 
-// TestARecoveredBridgeLeavesThePlacesOfThoseThatFail, also if its lane keeps its place.
-func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
+// TestARecoveredBridgeLeavesTheSlotsOfThoseThatFail, also if its lane keeps its slot.
+func TestARecoveredBridgeLeavesTheSlotsOfThoseThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		var outlets []*outlet
+		var loads []*bridgeLoad
 		for i := range 9 {
-			o := &outlet{sends: true, unhealthy: failingAfter}
-			outlets = append(outlets, o)
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
+			loads = append(loads, o)
 			h.lanes(fmt.Sprint(i, "/"), o, 1)
 		}
-		wantCount(t, "the ninth", h.count(outlets[8]), 0)
-		h.p.set(outlets[0], func(o *outlet) { o.unhealthy = 0 })
+		wantCount(t, "the ninth", h.count(loads[8]), 0)
+		h.p.set(loads[0], func(o *bridgeLoad) { o.unhealthy = 0 })
 		if !h.p.keep(h.in["0/0"]) {
-			t.Error("a lane cannot keep its place although nobody waits for that")
+			t.Error("a lane cannot keep its slot although nobody waits for that")
 		}
-		wantCount(t, "the ninth when one has recovered", h.count(outlets[8]), 1)
+		wantCount(t, "the ninth when one has recovered", h.count(loads[8]), 1)
 	})
 }
 
-// TestALaneThatHasTwoPlacesGivesBothBack: it may get another one before it has given the
+// TestALaneThatHasTwoSlotsGivesBothBack: it may get another one before it has given the
 // first back, and its bridge may work by then.
-func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
+func TestALaneThatHasTwoSlotsGivesBothBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		for i := range maxFailingPlaces {
-			o := &outlet{sends: true, unhealthy: failingAfter}
+		for i := range maxFailingSlots {
+			o := &bridgeLoad{sends: true, unhealthy: failingAfter}
 			name := fmt.Sprint(i, "/")
 			h.lanes(name, o, 1)
 			l := h.in[name+"0"]
-			h.p.set(o, func(o *outlet) { o.unhealthy = 0 })
+			h.p.set(o, func(o *bridgeLoad) { o.unhealthy = 0 })
 			h.p.want(l)
 			synctest.Wait()
 			for range 2 {
@@ -335,7 +335,7 @@ func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
 				h.p.left()
 			}
 		}
-		bad := &outlet{sends: true, unhealthy: failingAfter}
+		bad := &bridgeLoad{sends: true, unhealthy: failingAfter}
 		h.lanes("bad", bad, 1)
 		wantCount(t, "a probe", h.count(bad), 1)
 	})

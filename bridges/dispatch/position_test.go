@@ -72,7 +72,7 @@ func TestSeqOfAReadIsNeverAhead(t *testing.T) {
 		m.Create("", "item_a", items.StatusCompleted, items.NewNotice("info", "x"))
 		u := m.Unit()
 		errs := make(chan error, 2)
-		persisttest.SettleAtItem(t, u, func() {
+		persisttest.AssignAtItem(t, u, func() {
 			latest := w.store.Tail().Head() + int64(len(u.Drafts))
 			go func() {
 				_, err := w.s.SubscriptionReset(background, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &latest, Reason: "it was read"})

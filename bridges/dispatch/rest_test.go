@@ -170,7 +170,7 @@ func TestARefusalSaysThatTheTargetIsThere(t *testing.T) {
 		ends(m, "t1")
 		time.Sleep(2 * time.Minute) // 4 attempts
 		synctest.Wait()
-		p := &w.s.places
+		p := &w.s.slots
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if o := w.s.known.lane("s").out; w.target.sends != 4 || o.fails() {

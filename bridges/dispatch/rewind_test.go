@@ -49,7 +49,7 @@ func TestARetryTakesADeliveredEndBack(t *testing.T) {
 }
 
 // TestOneMessageShowsATurnWhereItCanBeChanged: where messages can be changed, each
-// slot shows one, and never an older event than before.
+// card shows one, and never an older event than before.
 func TestOneMessageShowsATurnWhereItCanBeChanged(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.target.edits = true
@@ -123,7 +123,7 @@ func TestWhatMayHaveArrivedIsSentAndThenTakenBack(t *testing.T) {
 }
 
 // TestATakeBackOfAnUnknownMessageIsTheMessage: what may have arrived and has no receipt
-// is taken back by a message of its own, which later news of the slot change.
+// is taken back by a message of its own, which later news of the card change.
 func TestATakeBackOfAnUnknownMessageIsTheMessage(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.target.edits = true

@@ -111,14 +111,14 @@ func (r *round) of(seq int64) *attempt {
 	return nil
 }
 
-// run begins the attempts that are due. The lane has a place.
+// run begins the attempts that are due. The lane has a slot.
 func (l *lane) run() {
 	l.mu.Lock()
 	r := l.begin(l.s.sending)
 	l.mu.Unlock()
 	if r == nil {
-		l.s.places.done(l)
-		l.s.places.left()
+		l.s.slots.done(l)
+		l.s.slots.left()
 		return
 	}
 	l.send(r)
@@ -128,8 +128,8 @@ func (l *lane) run() {
 // none. l.mu is held.
 func (l *lane) begin(ctx context.Context) *round {
 	for n := l.pace; ctx.Err() == nil && l.ready(); {
-		if !l.s.places.open(l) { // the bridge was paused since it had the place
-			l.s.places.want(l)
+		if !l.s.slots.open(l) { // the bridge was paused since it had the slot
+			l.s.slots.want(l)
 			return nil
 		}
 		u, now := &ledger.Unit{}, l.s.now()
@@ -212,7 +212,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 }
 
 // beginWith begins the first attempt of a new delivery in the unit that stores it,
-// if it can be sent at once. The lane then has a place, which the caller gives back
+// if it can be sent at once. The lane then has a slot, which the caller gives back
 // if the unit is refused. l.mu is held.
 func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round {
 	if len(l.open) > 0 || len(fresh) == 0 || l.caughtUp != 0 || !l.ready() {
@@ -220,14 +220,14 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 	}
 	d := fresh[0]
 	channel := l.bridge.channel.Load()
-	if d.State != bridges.StatePending || d.EventType == bridges.TypeSuperseded || channel == nil || l.s.sender.isStuck(sendingOf(l, d)) || !l.s.places.tryTake(l) {
+	if d.State != bridges.StatePending || d.EventType == bridges.TypeSuperseded || channel == nil || l.s.sender.isStuck(sendingOf(l, d)) || !l.s.slots.tryTake(l) {
 		return nil
 	}
 	before, now := *d, l.s.now()
 	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: &before}, generation: l.sub.Generation, target: l.sub.TargetGeneration}
 	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
-		l.s.places.done(l)
-		l.s.places.left()
+		l.s.slots.done(l)
+		l.s.slots.left()
 		return nil
 	}
 	d.Begin(now)
@@ -268,27 +268,27 @@ func unbegun(u *ledger.Unit, rest []*attempt) (list []*bridges.Delivery) {
 }
 
 // send makes the attempts of a round and notes their results, as long as the lane
-// keeps its place.
+// keeps its slot.
 func (l *lane) send(r *round) {
-	defer l.s.places.left()
+	defer l.s.slots.left()
 	for r != nil {
 		keep := false
 		ctx, cancel := context.WithCancel(l.s.sending)
 		r.making(cancel)
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
 			a.make(ctx, l.s, l.out)
-			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
+			if keep = a.result.Outcome == bridges.Delivered && l.s.slots.mayContinue(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
 		}
 		cancel()
-		keep = keep && l.s.places.keep(l)
+		keep = keep && l.s.slots.keep(l)
 		if !keep {
-			l.s.places.done(l)
+			l.s.slots.done(l)
 		}
 		r = l.finish(r, keep)
 		if keep && r == nil {
-			l.s.places.done(l)
+			l.s.slots.done(l)
 		}
 	}
 }
@@ -443,7 +443,7 @@ func (l *lane) learn(a *attempt) {
 // goOn adds the beginning of the lane's next attempts to the unit with the receipts of the
 // ones before, if they can be made at once: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
-	if l.sub.State != bridges.Active || l.resting > 0 || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
+	if l.sub.State != bridges.Active || l.resting > 0 || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.slots.mayContinue(l) { // the receipts may have come late
 		return nil, nil
 	}
 	due, _ := l.due(now, l.round.pace(l.pace))

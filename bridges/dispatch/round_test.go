@@ -441,10 +441,10 @@ func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
 		_, waiting := backlog(t, w, 10)
 		l := w.s.known.lane("s")
 		l.mu.Lock()
-		w.s.places.set(l.out, func(o *outlet) { o.sends = true })
-		w.s.places.mu.Lock()
-		w.s.places.take(l)
-		w.s.places.mu.Unlock()
+		w.s.slots.set(l.out, func(o *bridgeLoad) { o.sends = true })
+		w.s.slots.mu.Lock()
+		w.s.slots.take(l)
+		w.s.slots.mu.Unlock()
 		r := l.begin(background)
 		go func() {
 			for closed := false; !closed; {

@@ -26,10 +26,10 @@ const (
 // that is created again must not send the same delivery beside it. At another target it may.
 // Its methods may be called from many goroutines.
 type sender struct {
-	places *places
-	log    *zap.Logger
-	now    func() time.Time
-	wake   func(deliveryID string) // it may be sent again
+	slots *slots
+	log   *zap.Logger
+	now   func() time.Time
+	wake  func(deliveryID string) // it may be sent again
 
 	mu    sync.Mutex
 	stuck map[sending]bool
@@ -54,7 +54,7 @@ func (s *sender) isStuck(of sending) bool {
 }
 
 // mark says whether the Send of a delivery is stuck.
-func (s *sender) mark(to *outlet, of sending, stuck bool) {
+func (s *sender) mark(to *bridgeLoad, of sending, stuck bool) {
 	s.mu.Lock()
 	if stuck {
 		s.stuck[of] = true
@@ -62,7 +62,7 @@ func (s *sender) mark(to *outlet, of sending, stuck bool) {
 		delete(s.stuck, of)
 	}
 	s.mu.Unlock()
-	s.places.set(to, func(o *outlet) {
+	s.slots.set(to, func(o *bridgeLoad) {
 		if stuck {
 			o.stuck++
 		} else {
@@ -75,7 +75,7 @@ func (s *sender) mark(to *outlet, of sending, stuck bool) {
 // lateness is over. A Send that has not returned by then is an attempt that may have
 // arrived. It goes on without anybody who waits for it, and what it returns later is
 // ignored.
-func (s *sender) send(ctx context.Context, to *outlet, channel bridges.Channel, of sending, o *bridges.Outgoing) bridges.Result {
+func (s *sender) send(ctx context.Context, to *bridgeLoad, channel bridges.Channel, of sending, o *bridges.Outgoing) bridges.Result {
 	answer := make(chan bridges.Result, 1)
 	began := s.now()
 	go func() { answer <- s.call(ctx, channel, of.deliveryID, o) }()

@@ -41,16 +41,16 @@ func (w *world) stuckIn(bridge string) int {
 	return -1
 }
 
-// TestSendsThatDoNotReturnStopNoOtherBridge: their places are free again, no second
+// TestSendsThatDoNotReturnStopNoOtherBridge: their slots are free again, no second
 // attempt begins before they have returned, and then it does.
 func TestSendsThatDoNotReturnStopNoOtherBridge(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		channel := w.withStuck()
-		const n = 9 // of which each could take eight places
+		const n = 9 // of which each could take eight slots
 		for i := range n {
 			id := fmt.Sprint("stuck", i)
 			w.bridge(id)
-			for j := range maxBridgePlaces {
+			for j := range maxBridgeSlots {
 				w.subscribe(fmt.Sprint(id, "-", j), id, "")
 			}
 		}
@@ -60,13 +60,13 @@ func TestSendsThatDoNotReturnStopNoOtherBridge(t *testing.T) {
 		turn(m, "t1")
 		seq := end(m, "t1")
 		synctest.Wait()
-		wantCount(t, "attempts under way", channel.Active(), maxPlaces)
+		wantCount(t, "attempts under way", channel.Active(), maxSlots)
 		time.Sleep(stuckAfter)
 		want(t, "of the quick bridge", w.target.take(), fmt.Sprint("turn.completed ", seq))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		wantCount(t, "attempts of all stuck bridges", len(channel.Began()), n*maxBridgePlaces)
-		wantCount(t, "stuck", w.stuckIn("stuck0"), maxBridgePlaces)
+		wantCount(t, "attempts of all stuck bridges", len(channel.Began()), n*maxBridgeSlots)
+		wantCount(t, "stuck", w.stuckIn("stuck0"), maxBridgeSlots)
 		wantCount(t, "stuck of the quick bridge", w.stuckIn("quick"), 0)
 		id := bridges.DeliveryID("stuck0-0", seq)
 		d, _, err := w.s.Delivery(background, id)
@@ -77,11 +77,11 @@ func TestSendsThatDoNotReturnStopNoOtherBridge(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		wantCount(t, "attempts after redeliver", len(channel.Began()), n*maxBridgePlaces)
+		wantCount(t, "attempts after redeliver", len(channel.Began()), n*maxBridgeSlots)
 
 		channel.Release()
 		synctest.Wait()
-		wantCount(t, "attempts when they have returned", channel.Active(), maxFailingPlaces)
+		wantCount(t, "attempts when they have returned", channel.Active(), maxFailingSlots)
 	})
 }
 

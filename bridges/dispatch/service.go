@@ -69,7 +69,7 @@ type Configured struct {
 // methods may be called from many goroutines, Run once.
 type Service struct {
 	cfg    Config
-	places places
+	slots  slots
 	meter  meter
 	open   atomic.Int64  // deliveries that are not settled, of all lanes
 	bodies atomic.Int64  // bytes of their bodies that are in memory
@@ -123,9 +123,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s.vault = vault{cfg.Secrets, cfg.Open, cfg.Now}
 	s.ofTurns.s = s
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
-	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
+	s.slots.now, s.slots.start, s.slots.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
-	s.sender = sender{places: &s.places, log: cfg.Log, now: cfg.Now, stuck: map[sending]bool{}, wake: func(deliveryID string) {
+	s.sender = sender{slots: &s.slots, log: cfg.Log, now: cfg.Now, stuck: map[sending]bool{}, wake: func(deliveryID string) {
 		subscription, _, _ := bridges.ParseDeliveryID(deliveryID)
 		if l := s.known.locked(subscription); l != nil { // else it is of a test, or deleted
 			defer l.mu.Unlock()
@@ -194,7 +194,7 @@ func (s *Service) now() time.Time { return s.cfg.Now() }
 // attempts that do not return: they change nothing any more.
 func (s *Service) Run(ctx context.Context) error {
 	s.start.begin(s.now())
-	s.places.begin()
+	s.slots.begin()
 	for _, l := range s.known.all() {
 		l.mu.Lock()
 		l.rejudge(ctx, "")
@@ -204,7 +204,7 @@ func (s *Service) Run(ctx context.Context) error {
 	retention{s}.run(ctx) // until ctx is done
 	timer := time.AfterFunc(s.cfg.Drain, s.cut)
 	defer timer.Stop()
-	s.places.stop()
+	s.slots.stop()
 	s.cut()
 	for _, l := range s.known.all() {
 		l.mu.Lock()

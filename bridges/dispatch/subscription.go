@@ -40,7 +40,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		if c.SubscriptionID == "" {
 			c.SubscriptionID = "sub_" + uuid.Must(uuid.NewV7()).String()
 		}
-		old, first, err := s.place(ctx, &c)
+		old, first, err := s.lookUp(ctx, &c)
 		switch {
 		case err != nil:
 			return u, bridges.SubscriptionResult{}, err

@@ -147,8 +147,8 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		b.Move(u, through)
 		err = l.commit(u, cursor)
 		if err != nil && begun != nil {
-			l.s.places.done(l)
-			l.s.places.left()
+			l.s.slots.done(l)
+			l.s.slots.left()
 		}
 		if errors.Is(err, errChanged) {
 			continue

@@ -173,20 +173,20 @@ func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 		g.got = append(g.got, arrived{o.ID, o.Envelope().DeliveryID, string(o.Body), *o.Envelope(), time.Now()})
 	}
 	if r.Outcome == bridges.Delivered && g.edits {
-		for i := range o.Slots {
-			if o.Slots[i].Remove {
-				delete(g.shown, o.Slots[i].RemoteID)
+		for i := range o.Cards {
+			if o.Cards[i].Remove {
+				delete(g.shown, o.Cards[i].RemoteID)
 				r.RemoteIDs = append(r.RemoteIDs, "")
 				continue
 			}
-			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Slots[i], o.Envelope()))
+			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Cards[i], o.Envelope()))
 		}
 	}
 	return r
 }
 
 // show posts, replaces or changes a message, as kinds do.
-func (g *target) show(s *bridges.Slot, e *bridges.Envelope) string {
+func (g *target) show(s *bridges.Card, e *bridges.Envelope) string {
 	id := s.RemoteID
 	if s.Post || id == "" || g.shown[id] == "" {
 		g.remotes++
@@ -262,7 +262,7 @@ func (w *world) close() {
 // open starts deliveries.
 func (w *world) open() {
 	w.t.Helper()
-	position, err := w.store.View().Position(context.Background())
+	position, err := w.store.Reader().Position(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -274,15 +274,15 @@ func (w *world) openAs(logID string) {
 	ctx := context.Background()
 	w.life = &life{Store: w.store, crashed: make(chan struct{})}
 	var err error
-	w.followers, err = follow.Open(ctx, follow.Config{Store: w.life, View: w.store.View(), Tail: w.store.Tail(), LogID: logID})
+	w.followers, err = follow.Open(ctx, follow.Config{Store: w.life, Reader: w.store.Reader(), Tail: w.store.Tail(), LogID: logID})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.store.KeepFrom(w.followers.Floor)
 	cfg := Config{
-		Store: w.life, Events: w.store.View(), Followers: w.followers, LogID: logID, Head: w.store.Tail().Head, Position: w.store.View().Position, Secrets: w.secrets,
+		Store: w.life, Events: w.store.Reader(), Followers: w.followers, LogID: logID, Head: w.store.Tail().Head, Position: w.store.Reader().Position, Secrets: w.secrets,
 		Read: func(ctx context.Context, f func(ledger.Reader) error) error {
-			return w.store.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
+			return w.store.Reader().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 		},
 		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) {
 			return w.target, nil
@@ -379,7 +379,7 @@ func (w *world) deliveries(id string) string {
 // events spells the events of the log after a seq that have no thread.
 func (w *world) events(after int64) string {
 	w.t.Helper()
-	p, err := w.store.View().Page(context.Background(), notify.Query{After: after, MaxEvents: 1000, MaxBytes: 1 << 20})
+	p, err := w.store.Reader().Page(context.Background(), notify.Query{After: after, MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -16,7 +16,7 @@
 // connections, which Client.Close closes, and processes of a program that cannot be
 // found (see Group in agents/process).
 //
-// A message is changed, removed and found again by the RemoteID of its slot, which
+// A message is changed, removed and found again by the RemoteID of its card, which
 // only its kind can read. It also names messages that should have been removed and
-// could not be: the next delivery in the slot tries again.
+// could not be: the next delivery in the card tries again.
 package kinds

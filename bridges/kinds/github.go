@@ -49,7 +49,7 @@ func (*github) Edits() bool { return true }
 // Send shows the envelope as a comment.
 func (g *github) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	if (&Config{Kind: bridges.KindGitHub}).CheckTarget(o.Target) != nil { // it becomes a path
-		return bridges.Result{Outcome: bridges.Refused, Error: "target", RemoteIDs: remoteIDs(o.Slots)}
+		return bridges.Result{Outcome: bridges.Refused, Error: "target", RemoteIDs: remoteIDs(o.Cards)}
 	}
 	a, end := g.begin(ctx)
 	defer end()
@@ -190,18 +190,18 @@ type gitHubComment struct {
 }
 
 // body is the comment with its mark.
-func (c *gitHubCall) body(slot bridges.Slot) map[string]string {
-	return map[string]string{"body": c.shown + "\n\n" + markOf(slot, c.o)}
+func (c *gitHubCall) body(card bridges.Card) map[string]string {
+	return map[string]string{"body": c.shown + "\n\n" + markOf(card, c.o)}
 }
 
 // post writes a new comment, unless an earlier attempt has.
-func (c *gitHubCall) post(slot bridges.Slot) (string, bridges.Result) {
+func (c *gitHubCall) post(card bridges.Card) (string, bridges.Result) {
 	if c.o.Arrived {
-		if id, r, found := c.find(markOf(slot, c.o)); found {
+		if id, r, found := c.find(markOf(card, c.o)); found {
 			return id, r
 		}
 	}
-	got, r := c.change(http.MethodPost, c.comments(), c.body(slot))
+	got, r := c.change(http.MethodPost, c.comments(), c.body(card))
 	if r.Outcome != bridges.Delivered {
 		return "", r
 	}
@@ -217,19 +217,19 @@ func (c *gitHubCall) edit(id string) (r bridges.Result, lost, left bool) {
 	if !isNumber(id) {
 		return r, true, false
 	}
-	slot := c.slotOf(id)
-	_, r = c.change(http.MethodPatch, c.issue("comments", id), c.body(slot))
+	card := c.cardOf(id)
+	_, r = c.change(http.MethodPatch, c.issue("comments", id), c.body(card))
 	return r, r.Status == http.StatusNotFound, false
 }
 
-// slotOf is the slot that shows a comment.
-func (c *gitHubCall) slotOf(id string) bridges.Slot {
-	for _, s := range c.o.Slots {
+// cardOf is the card that shows a comment.
+func (c *gitHubCall) cardOf(id string) bridges.Card {
+	for _, s := range c.o.Cards {
 		if shown, _ := splitID(s.RemoteID); shown == id {
 			return s
 		}
 	}
-	return bridges.Slot{}
+	return bridges.Card{}
 }
 
 // remove removes a comment.

@@ -292,7 +292,7 @@ func every(t *testing.T) map[string]kindstest.Subject {
 func TestEveryRequestSaysWhereItComesFrom(t *testing.T) {
 	for name, s := range every(t) {
 		o := s.Outgoing(kindstest.Final(), true) // as a later attempt: Slack and GitHub look for the earlier one
-		o.Slots = []bridges.Slot{{Key: "k", Post: true}}
+		o.Cards = []bridges.Card{{Key: "k", Post: true}}
 		must(t, s.Channel.Send(t.Context(), o), bridges.Delivered)
 		if len(s.Shown()) == 0 {
 			t.Errorf("%s has sent nothing", name)

@@ -133,7 +133,7 @@ func TestNtfyShowsOnlyText(t *testing.T) {
 	n := kindstest.NewNtfy(t)
 	ch := open(t, kinds.Config{Kind: bridges.KindNtfy, Server: n.URL, Topic: testTopic})
 	inEvery(t, func(t testing.TB, e *bridges.Envelope, text string) {
-		must(t, send(t, ch, outgoing(e, bridges.Target{}, bridges.Slot{Key: "k"})), bridges.Delivered)
+		must(t, send(t, ch, outgoing(e, bridges.Target{}, bridges.Card{Key: "k"})), bridges.Delivered)
 		got := n.Notifications()[0]
 		for _, shown := range []string{got.Title, got.Message} {
 			noControls(t, "the notification", shown)
@@ -156,7 +156,7 @@ func TestGitHubShowsOnlyText(t *testing.T) {
 	ch := open(t, kinds.Config{Kind: bridges.KindGitHub, APIURL: g.APIURL(), Secret: testToken})
 	ours := regexp.MustCompile(`^[A-Za-z0-9 .,:*\n-]*$`)
 	inEvery(t, func(t testing.TB, e *bridges.Envelope, text string) {
-		must(t, send(t, ch, outgoing(e, bridges.Target{Repository: "octo/parser", Number: 1}, bridges.Slot{Key: "k"})), bridges.Delivered)
+		must(t, send(t, ch, outgoing(e, bridges.Target{Repository: "octo/parser", Number: 1}, bridges.Card{Key: "k"})), bridges.Delivered)
 		c := g.Comments(1)[0]
 		g.Delete(c.ID)
 		noControls(t, "the comment", c.Body)

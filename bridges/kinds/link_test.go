@@ -73,17 +73,17 @@ func linkedTargets(t *testing.T) map[string]linkedTarget {
 // envelope without an address makes a message without a link.
 func TestMessagesLinkToTheConsole(t *testing.T) {
 	for name, l := range linkedTargets(t) {
-		slot := bridges.Slot{Key: "end"}
+		card := bridges.Card{Key: "end"}
 		for _, address := range []string{ourLink, "", "https://holon.example/#/inbox/me"} {
 			for _, e := range kindstest.Envelopes() {
 				e.Data.URL = address
-				o := outgoing(e, l.target, slot)
+				o := outgoing(e, l.target, card)
 				if !l.ch.Edits() {
-					o.Slots = nil
+					o.Cards = nil
 				}
 				r := must(t, send(t, l.ch, o), bridges.Delivered)
 				if len(r.RemoteIDs) == 1 {
-					slot.RemoteID = r.RemoteIDs[0] // the next one changes it
+					card.RemoteID = r.RemoteIDs[0] // the next one changes it
 				}
 				var want []string
 				if address != "" {
@@ -102,7 +102,7 @@ func TestMessagesLinkToTheConsole(t *testing.T) {
 func TestMessagesShowTheLinkOfAnEntryWithItsHost(t *testing.T) {
 	const long = "https://ci.example.com:8443/job/1?x=%22&y=[a](b)*_c_~~#&copy;"
 	for name, l := range linkedTargets(t) {
-		slot := bridges.Slot{Key: "entry"}
+		card := bridges.Card{Key: "entry"}
 		for _, c := range []struct{ address, link, host string }{
 			{"https://github.com/o/r/pull/1#c5", "https://github.com/o/r/pull/1#c5", "github.com"},
 			{long, long, "ci.example.com:8443"},
@@ -120,13 +120,13 @@ func TestMessagesShowTheLinkOfAnEntryWithItsHost(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := &bridges.Envelope{EventType: bridges.TypeInbox, Data: bridges.Data{ThreadID: "me", URL: console, Entry: bridges.RedactJSON(entry)}}
-				o := outgoing(e, l.target, slot)
+				o := outgoing(e, l.target, card)
 				if !l.ch.Edits() {
-					o.Slots = nil
+					o.Cards = nil
 				}
 				r := must(t, send(t, l.ch, o), bridges.Delivered)
 				if len(r.RemoteIDs) == 1 {
-					slot.RemoteID = r.RemoteIDs[0]
+					card.RemoteID = r.RemoteIDs[0]
 				}
 				var want []string
 				if console != "" {
@@ -146,7 +146,7 @@ func TestMessagesShowTheLinkOfAnEntryWithItsHost(t *testing.T) {
 func TestACommentOnGitHubHasTheLinkOfAnEntryAsText(t *testing.T) {
 	g, rig := newGitHubRig(t)
 	e := &bridges.Envelope{EventType: bridges.TypeInbox, Data: bridges.Data{ThreadID: "me", Entry: []byte(`{"source":"gh","summary":"a","link":"https://github.com/o/r/pull/1"}`)}}
-	must(t, send(t, rig.ch, outgoing(e, rig.target, bridges.Slot{Key: "entry"})), bridges.Delivered)
+	must(t, send(t, rig.ch, outgoing(e, rig.target, bridges.Card{Key: "entry"})), bridges.Delivered)
 	if all := g.Shown(); len(all) != 1 || !strings.Contains(all[0], "See `https://github.com/o/r/pull/1`\n") && !strings.HasSuffix(strings.TrimSpace(all[0]), "See `https://github.com/o/r/pull/1`") {
 		t.Errorf("%q", all)
 	}

@@ -18,9 +18,9 @@ const maxNtfy = 3500
 
 // ntfy publishes notifications (https://docs.ntfy.sh/publish/#publish-as-json).
 //
-// A slot's key is the sequence id of its notifications: from ntfy 2.16 on a later
+// A card's key is the sequence id of its notifications: from ntfy 2.16 on a later
 // one replaces the earlier one, also after an attempt that may or may not have
-// arrived. Older servers ignore it, and then both are seen. After a restore slots
+// arrived. Older servers ignore it, and then both are seen. After a restore cards
 // have other keys; a notification from before it is replaced by the id that it has.
 type ntfy struct {
 	sender
@@ -63,7 +63,7 @@ type ntfyAction struct {
 	URL    string `json:"url"`
 }
 
-// Send publishes the envelope, once for each slot.
+// Send publishes the envelope, once for each card.
 func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	topic := cmp.Or(o.Target.Topic, n.topic)
 	own := n.sender
@@ -79,22 +79,22 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	if p.Message == "" {
 		p.Message = m.what // without a message ntfy writes one of its own
 	}
-	if len(o.Slots) == 0 {
+	if len(o.Cards) == 0 {
 		return n.publish(a, p)
 	}
-	ids := remoteIDs(o.Slots)
+	ids := remoteIDs(o.Cards)
 	var r bridges.Result
-	for i, slot := range o.Slots {
-		if slot.Remove {
-			if problem := n.remove(a, p, slot.RemoteID); problem == "" {
+	for i, card := range o.Cards {
+		if card.Remove {
+			if problem := n.remove(a, p, card.RemoteID); problem == "" {
 				ids[i] = ""
 			} else {
 				r.Error = problem
 			}
 			continue
 		}
-		p.SequenceID, p.Priority = cmp.Or(slot.RemoteID, slot.Key), m.urgency
-		if !slot.Post {
+		p.SequenceID, p.Priority = cmp.Or(card.RemoteID, card.Key), m.urgency
+		if !card.Post {
 			p.Priority = quiet // a changed message needs no sound
 		}
 		if r = n.publish(a, p); r.Outcome != bridges.Delivered {

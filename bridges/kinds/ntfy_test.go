@@ -21,18 +21,18 @@ func envelope(eventType bridges.EventType, title string) *bridges.Envelope {
 	return e
 }
 
-func TestLaterNotificationOfASlotReplacesTheEarlierOne(t *testing.T) {
+func TestLaterNotificationOfACardReplacesTheEarlierOne(t *testing.T) {
 	n, ch := ntfy(t)
-	question := bridges.Slot{Key: "question-1", Post: true}
+	question := bridges.Card{Key: "question-1", Post: true}
 	r := must(t, send(t, ch, outgoing(envelope(bridges.TypeQuestion, "May I?"), bridges.Target{}, question)), bridges.Delivered)
-	must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Another turn"), bridges.Target{}, bridges.Slot{Key: "end", Post: true})), bridges.Delivered)
-	answer := bridges.Slot{Key: "question-1", RemoteID: r.RemoteIDs[0]}
+	must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Another turn"), bridges.Target{}, bridges.Card{Key: "end", Post: true})), bridges.Delivered)
+	answer := bridges.Card{Key: "question-1", RemoteID: r.RemoteIDs[0]}
 	must(t, send(t, ch, outgoing(envelope(bridges.TypeAnswer, "It was answered"), bridges.Target{}, answer)), bridges.Delivered)
 	all := n.Notifications()
 	if len(all) != 2 || all[1].Title != "Answered: It was answered" || all[1].SequenceID != "question-1" {
 		t.Errorf("%+v", all)
 	}
-	// A test, and an event that was chosen by its method, have no slot.
+	// A test, and an event that was chosen by its method, have no card.
 	must(t, send(t, ch, outgoing(envelope(bridges.TypeTest, "Test"), bridges.Target{})), bridges.Delivered)
 	must(t, send(t, ch, outgoing(envelope(bridges.TypeTest, "Test"), bridges.Target{})), bridges.Delivered)
 	if all := n.Notifications(); len(all) != 4 || all[3].SequenceID != "" {
@@ -40,13 +40,13 @@ func TestLaterNotificationOfASlotReplacesTheEarlierOne(t *testing.T) {
 	}
 }
 
-func TestSeveralSlotsAreEachReplaced(t *testing.T) {
+func TestSeveralCardsAreEachReplaced(t *testing.T) {
 	n, ch := ntfy(t)
-	slots := []bridges.Slot{{Key: "progress", RemoteID: "progress"}, {Key: "end", RemoteID: "end"}}
-	for _, s := range slots {
+	cards := []bridges.Card{{Key: "progress", RemoteID: "progress"}, {Key: "end", RemoteID: "end"}}
+	for _, s := range cards {
 		must(t, send(t, ch, outgoing(envelope(bridges.TypeProgress, "Begun"), bridges.Target{}, s)), bridges.Delivered)
 	}
-	o := outgoing(envelope(bridges.TypeSuperseded, "Tried again"), bridges.Target{}, slots...)
+	o := outgoing(envelope(bridges.TypeSuperseded, "Tried again"), bridges.Target{}, cards...)
 	if got := must(t, send(t, ch, o), bridges.Delivered); len(got.RemoteIDs) != 2 || got.RemoteIDs[0] != "progress" || got.RemoteIDs[1] != "end" {
 		t.Errorf("%v", got.RemoteIDs)
 	}
@@ -57,13 +57,13 @@ func TestSeveralSlotsAreEachReplaced(t *testing.T) {
 	}
 }
 
-// The keys of slots are others after a restore.
+// The keys of cards are others after a restore.
 func TestNotificationFromBeforeARestoreIsReplaced(t *testing.T) {
 	n, ch := ntfy(t)
-	r := must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Failed"), bridges.Target{}, bridges.Slot{Key: "before", Post: true})), bridges.Delivered)
+	r := must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Failed"), bridges.Target{}, bridges.Card{Key: "before", Post: true})), bridges.Delivered)
 	for _, post := range []bool{false, true} {
-		slot := bridges.Slot{Key: "after", RemoteID: r.RemoteIDs[0], Post: post}
-		r = must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Later"), bridges.Target{}, slot)), bridges.Delivered)
+		card := bridges.Card{Key: "after", RemoteID: r.RemoteIDs[0], Post: post}
+		r = must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Later"), bridges.Target{}, card)), bridges.Delivered)
 		if all := n.Notifications(); len(all) != 1 || all[0].Title != "Completed: Later" {
 			t.Errorf("post %v: %+v", post, all)
 		}
@@ -83,7 +83,7 @@ func TestOnlyNewsRings(t *testing.T) {
 		{envelope(bridges.TypeProgress, "p"), false, 2}, {envelope(bridges.TypeAnswer, "a"), false, 2}, {envelope(bridges.TypeSuperseded, "s"), false, 2},
 		{envelope(bridges.TypeQuestion, "q"), false, 2},
 	} {
-		must(t, send(t, ch, outgoing(c.e, bridges.Target{Topic: "another_topic"}, bridges.Slot{Key: "k", Post: c.post})), bridges.Delivered)
+		must(t, send(t, ch, outgoing(c.e, bridges.Target{Topic: "another_topic"}, bridges.Card{Key: "k", Post: c.post})), bridges.Delivered)
 		if got := n.Published()[i]; got.Priority != c.want || got.Topic != "another_topic" || len(got.Tags) != 1 || got.Tags[0] == "" {
 			t.Errorf("%s, post %v: %+v, want priority %d", c.e.EventType, c.post, got, c.want)
 		}
@@ -95,10 +95,10 @@ func TestOnlyNewsRings(t *testing.T) {
 func TestOldNtfyShowsBoth(t *testing.T) {
 	n, ch := ntfy(t)
 	n.Old = true
-	slot := bridges.Slot{Key: "question-1", Post: true}
-	must(t, send(t, ch, outgoing(envelope(bridges.TypeQuestion, "May I?"), bridges.Target{}, slot)), bridges.Delivered)
-	slot.Post = false
-	must(t, send(t, ch, outgoing(envelope(bridges.TypeAnswer, "May I?"), bridges.Target{}, slot)), bridges.Delivered)
+	card := bridges.Card{Key: "question-1", Post: true}
+	must(t, send(t, ch, outgoing(envelope(bridges.TypeQuestion, "May I?"), bridges.Target{}, card)), bridges.Delivered)
+	card.Post = false
+	must(t, send(t, ch, outgoing(envelope(bridges.TypeAnswer, "May I?"), bridges.Target{}, card)), bridges.Delivered)
 	if all := n.Notifications(); len(all) != 2 || all[1].Title != "Answered: May I?" {
 		t.Errorf("%+v", all)
 	}

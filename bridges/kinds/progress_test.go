@@ -27,35 +27,35 @@ func editors(t *testing.T, test func(t *testing.T, l *kindstest.Listener, r *rig
 }
 
 var (
-	progressSlot = bridges.Slot{Key: "progress"}
-	endSlot      = bridges.Slot{Key: "end", Post: true}
+	progressCard = bridges.Card{Key: "progress"}
+	endCard      = bridges.Card{Key: "end", Post: true}
 )
 
-// begun shows the progress of a turn, and returns the slot that removes it.
-func (r *rig) begun() bridges.Slot {
+// begun shows the progress of a turn, and returns the card that removes it.
+func (r *rig) begun() bridges.Card {
 	r.t.Helper()
-	slot := progressSlot
+	card := progressCard
 	for _, step := range []string{"setup", "build"} {
 		e := envelope(bridges.TypeProgress, "the turn")
 		e.Data.Progress = &bridges.Progress{Step: step, Status: "completed"}
-		slot.RemoteID = must(r.t, send(r.t, r.ch, outgoing(e, r.target, slot)), bridges.Delivered).RemoteIDs[0]
+		card.RemoteID = must(r.t, send(r.t, r.ch, outgoing(e, r.target, card)), bridges.Delivered).RemoteIDs[0]
 	}
 	r.sees("build completed")
-	slot.Remove = true
-	return slot
+	card.Remove = true
+	return card
 }
 
 // The progress of a turn is gone once its end is shown, by the same delivery.
 func TestProgressIsRemovedWithTheEnd(t *testing.T) {
 	editors(t, func(t *testing.T, _ *kindstest.Listener, r *rig) {
 		progress := r.begun()
-		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endSlot, progress)), bridges.Delivered)
+		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endCard, progress)), bridges.Delivered)
 		r.sees("it ended")
 		if len(got.RemoteIDs) != 2 || got.RemoteIDs[0] == "" || got.RemoteIDs[1] != "" || got.Error != "" {
 			t.Errorf("%+v", got)
 		}
 		// Another attempt of the turn begins anew.
-		again := progressSlot
+		again := progressCard
 		must(t, send(t, r.ch, outgoing(envelope(bridges.TypeProgress, "begins again"), r.target, again)), bridges.Delivered)
 		r.sees("it ended", "begins again")
 	})
@@ -67,9 +67,9 @@ func TestProgressIsRemovedAfterACrashInBetween(t *testing.T) {
 	editors(t, func(t *testing.T, _ *kindstest.Listener, r *rig) {
 		progress := r.begun()
 		final := envelope(bridges.TypeFinal, "it ended")
-		must(t, send(t, r.ch, outgoing(final, r.target, endSlot)), bridges.Delivered) // and no receipt is kept
+		must(t, send(t, r.ch, outgoing(final, r.target, endCard)), bridges.Delivered) // and no receipt is kept
 		r.sees("build completed", "it ended")
-		o := outgoing(final, r.target, endSlot, progress)
+		o := outgoing(final, r.target, endCard, progress)
 		o.Arrived = true
 		must(t, send(t, r.ch, o), bridges.Delivered)
 		r.sees("it ended")
@@ -84,7 +84,7 @@ func TestProgressThatCannotBeRemovedIsNoReasonToSendTheEndAgain(t *testing.T) {
 		for range 4 {
 			l.Fail(kindstest.Breaks)
 		}
-		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endSlot, progress)), bridges.Delivered)
+		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endCard, progress)), bridges.Delivered)
 		r.sees("build completed", "it ended")
 		if !strings.Contains(got.Error, "the progress is still shown") || got.RemoteIDs[1] != progress.RemoteID {
 			t.Errorf("%+v", got)
@@ -99,7 +99,7 @@ func TestProgressIsRemovedAlthoughItFailsAtFirst(t *testing.T) {
 		l.Fail("") // the post itself works
 		l.Fail(kindstest.Breaks)
 		l.Fail(kindstest.Breaks)
-		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endSlot, progress)), bridges.Delivered)
+		got := must(t, send(t, r.ch, outgoing(envelope(bridges.TypeFinal, "it ended"), r.target, endCard, progress)), bridges.Delivered)
 		r.sees("it ended")
 		if got.Error != "" || got.RemoteIDs[1] != "" {
 			t.Errorf("%+v", got)
@@ -111,10 +111,10 @@ func TestProgressIsRemovedAlthoughItFailsAtFirst(t *testing.T) {
 func TestProgressAtAnOldNtfy(t *testing.T) {
 	n, ch := ntfy(t)
 	n.Old = true
-	progress := progressSlot
+	progress := progressCard
 	progress.RemoteID = must(t, send(t, ch, outgoing(envelope(bridges.TypeProgress, "the turn"), bridges.Target{}, progress)), bridges.Delivered).RemoteIDs[0]
 	progress.Remove = true
-	got := must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "it ended"), bridges.Target{}, endSlot, progress)), bridges.Delivered)
+	got := must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "it ended"), bridges.Target{}, endCard, progress)), bridges.Delivered)
 	if got.RemoteIDs[1] != "" || got.Error != "" {
 		t.Errorf("%+v", got)
 	}
@@ -123,8 +123,8 @@ func TestProgressAtAnOldNtfy(t *testing.T) {
 // What a message of progress says when its turn is over, for subscriptions without ends.
 func TestProgressSaysHowTheTurnEnded(t *testing.T) {
 	editors(t, func(t *testing.T, _ *kindstest.Listener, r *rig) {
-		slot := r.begun()
-		slot.Remove = false
+		card := r.begun()
+		card.Remove = false
 		for _, c := range []struct {
 			state  turns.State
 			says   string
@@ -138,7 +138,7 @@ func TestProgressSaysHowTheTurnEnded(t *testing.T) {
 		} {
 			e := envelope(bridges.TypeProgress, "the turn")
 			e.Final, e.Data.State, e.Data.Review, e.Data.Progress = false, c.state, c.review, &bridges.Progress{State: c.says}
-			must(t, send(t, r.ch, outgoing(e, r.target, slot)), bridges.Delivered)
+			must(t, send(t, r.ch, outgoing(e, r.target, card)), bridges.Delivered)
 			if r.sees(c.want); strings.Contains(r.shown()[0], "In progress") {
 				t.Errorf("%s: %s", c.says, r.shown())
 			}

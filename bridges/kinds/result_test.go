@@ -136,9 +136,9 @@ func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
 					t.Fatal(err)
 				}
 				began := time.Now()
-				slots := []bridges.Slot{{Key: "a", Post: true, RemoteID: "C1/1.1 C1/1.2"}, {Key: "b", RemoteID: "C1/1.3"}}
+				cards := []bridges.Card{{Key: "a", Post: true, RemoteID: "C1/1.1 C1/1.2"}, {Key: "b", RemoteID: "C1/1.3"}}
 				got := ch.Send(t.Context(), &bridges.Outgoing{
-					ID: "x", Body: []byte(`{"event_type":"final"}`), Arrived: true, Slots: slots, Target: targets[c.Kind],
+					ID: "x", Body: []byte(`{"event_type":"final"}`), Arrived: true, Cards: cards, Target: targets[c.Kind],
 				})
 				if took := time.Since(began); took != attemptTime {
 					t.Errorf("%s, %s: it took %v: %+v", c.Kind, where, took, got)
@@ -237,7 +237,7 @@ func TestAnswerThatIsCompleteCounts(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := ch.Send(t.Context(), &bridges.Outgoing{
-					ID: "x", Body: []byte(`{"event_type":"final"}`), Slots: []bridges.Slot{{Key: "a", Post: true}}, Target: c.target,
+					ID: "x", Body: []byte(`{"event_type":"final"}`), Cards: []bridges.Card{{Key: "a", Post: true}}, Target: c.target,
 				})
 				if got.Outcome != bridges.Delivered || got.RemoteIDs[0] != c.id {
 					t.Errorf("%s, %s: %+v", c.config.Kind, what, got)

@@ -224,15 +224,15 @@ const markType = "holon_delivery"
 
 // mark identifies the delivery in metadata. It cannot be computed without
 // the token, so no other app can make the server believe that something was posted.
-func (c *slackCall) mark(slot bridges.Slot) string {
+func (c *slackCall) mark(card bridges.Card) string {
 	mac := hmac.New(sha256.New, []byte(c.s.token))
-	mac.Write([]byte(slot.Key + "\x00" + c.o.ID))
+	mac.Write([]byte(card.Key + "\x00" + c.o.ID))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 // post shows a new message, unless an earlier attempt has.
-func (c *slackCall) post(slot bridges.Slot) (string, bridges.Result) {
-	mark := c.mark(slot)
+func (c *slackCall) post(card bridges.Card) (string, bridges.Result) {
+	mark := c.mark(card)
 	if c.o.Arrived {
 		if id, r, found := c.find(mark); found {
 			return id, r

@@ -34,10 +34,10 @@ func newGitHubRig(t *testing.T) (*kindstest.GitHub, *rig) {
 	return g, &rig{t: t, ch: ch, shown: g.Shown, target: bridges.Target{Repository: "octo/parser", Number: 1}}
 }
 
-// show sends news of a title in the slot "end".
+// show sends news of a title in the card "end".
 func (r *rig) show(title string, post, arrived bool) bridges.Result {
 	r.t.Helper()
-	o := outgoing(envelope(bridges.TypeFinal, title), r.target, bridges.Slot{Key: "end", RemoteID: r.id, Post: post})
+	o := outgoing(envelope(bridges.TypeFinal, title), r.target, bridges.Card{Key: "end", RemoteID: r.id, Post: post})
 	o.Arrived, o.ID = arrived, "id-of-"+title
 	got := send(r.t, r.ch, o)
 	r.id = got.RemoteIDs[0]
@@ -70,7 +70,7 @@ func rigs(t *testing.T, test func(t *testing.T, l *kindstest.Listener, r *rig, f
 	})
 }
 
-func TestOneMessageOfASlotIsVisible(t *testing.T) {
+func TestOneMessageOfACardIsVisible(t *testing.T) {
 	rigs(t, func(t *testing.T, _ *kindstest.Listener, r *rig, _ func()) {
 		must(t, r.show("first", false, false), bridges.Delivered)
 		r.sees("first")
@@ -147,15 +147,15 @@ func TestMessagesThatStayAreBounded(t *testing.T) {
 	})
 }
 
-// An attempt that fails in the middle says what its slots show by then, and that
+// An attempt that fails in the middle says what its cards show by then, and that
 // something has arrived.
-func TestSlotsAfterAFailureInTheMiddle(t *testing.T) {
+func TestCardsAfterAFailureInTheMiddle(t *testing.T) {
 	rigs(t, func(t *testing.T, l *kindstest.Listener, r *rig, _ func()) {
 		must(t, r.show("one", true, false), bridges.Delivered)
 		one := r.id
 		r.id = ""
 		must(t, r.show("two", true, false), bridges.Delivered)
-		o := outgoing(envelope(bridges.TypeSuperseded, "over"), r.target, bridges.Slot{Key: "a", RemoteID: one}, bridges.Slot{Key: "b", RemoteID: r.id})
+		o := outgoing(envelope(bridges.TypeSuperseded, "over"), r.target, bridges.Card{Key: "a", RemoteID: one}, bridges.Card{Key: "b", RemoteID: r.id})
 		l.Fail("")
 		l.Fail(kindstest.Refuses)
 		got := must(t, send(t, r.ch, o), bridges.Refused)

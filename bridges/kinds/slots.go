@@ -12,7 +12,7 @@ import (
 // editor is a target whose messages can be changed. An id is of one message.
 type editor interface {
 	// post shows a new message.
-	post(slot bridges.Slot) (id string, r bridges.Result)
+	post(card bridges.Card) (id string, r bridges.Result)
 	// edit changes a message. lost says that it cannot be changed any more, and
 	// left that it may still be seen then.
 	edit(id string) (r bridges.Result, lost, left bool)
@@ -21,24 +21,24 @@ type editor interface {
 	remove(id string) (r bridges.Result, done bool)
 }
 
-// maxLeft bounds the messages of a slot that are still to be removed.
+// maxLeft bounds the messages of a card that are still to be removed.
 const maxLeft = 4
 
-// deliver shows a delivery in its slots. Whatever it returns, RemoteIDs say what
-// the slots show now.
+// deliver shows a delivery in its cards. Whatever it returns, RemoteIDs say what
+// the cards show now.
 func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
-	if len(o.Slots) == 0 {
-		_, r := e.post(bridges.Slot{})
+	if len(o.Cards) == 0 {
+		_, r := e.post(bridges.Card{})
 		return r
 	}
 	var last bridges.Result
-	ids := remoteIDs(o.Slots)
-	for i, slot := range o.Slots {
-		if slot.Remove {
-			last.Error = cmp.Or(last.Error, removeAll(a, e, slot, &ids[i]))
+	ids := remoteIDs(o.Cards)
+	for i, card := range o.Cards {
+		if card.Remove {
+			last.Error = cmp.Or(last.Error, removeAll(a, e, card, &ids[i]))
 			continue
 		}
-		last, ids[i] = show1(e, slot)
+		last, ids[i] = show1(e, card)
 		if last.Outcome != bridges.Delivered {
 			break
 		}
@@ -47,10 +47,10 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 	return last
 }
 
-// removeAll removes the messages of a slot. Those that cannot be removed now are left, and the
+// removeAll removes the messages of a card. Those that cannot be removed now are left, and the
 // error says so: the news itself has arrived.
-func removeAll(a *attempt, e editor, slot bridges.Slot, remoteID *string) (problem string) {
-	left := slices.DeleteFunc(strings.Fields(slot.RemoteID), func(id string) bool {
+func removeAll(a *attempt, e editor, card bridges.Card, remoteID *string) (problem string) {
+	left := slices.DeleteFunc(strings.Fields(card.RemoteID), func(id string) bool {
 		r, done := patiently(a, func() (bridges.Result, bool) { return e.remove(id) })
 		if !done {
 			problem = "the progress is still shown: " + r.Error
@@ -79,33 +79,33 @@ func patiently(a *attempt, remove func() (r bridges.Result, done bool)) (r bridg
 	}
 }
 
-// remoteIDs are what slots show before an attempt.
-func remoteIDs(slots []bridges.Slot) (ids []string) {
-	for _, slot := range slots {
-		ids = append(ids, slot.RemoteID)
+// remoteIDs are what cards show before an attempt.
+func remoteIDs(cards []bridges.Card) (ids []string) {
+	for _, card := range cards {
+		ids = append(ids, card.RemoteID)
 	}
 	return ids
 }
 
-// show1 shows a delivery in one slot, and removes what the slot no longer shows.
-func show1(e editor, slot bridges.Slot) (r bridges.Result, remoteID string) {
-	shown, left := splitID(slot.RemoteID)
+// show1 shows a delivery in one card, and removes what the card no longer shows.
+func show1(e editor, card bridges.Card) (r bridges.Result, remoteID string) {
+	shown, left := splitID(card.RemoteID)
 	edited := false
-	if shown != "" && !slot.Post {
+	if shown != "" && !card.Post {
 		var lost, still bool
 		if r, lost, still = e.edit(shown); !lost {
 			edited = true
 			if r.Outcome != bridges.Delivered {
-				return r, slot.RemoteID
+				return r, card.RemoteID
 			}
 		} else if !still {
 			shown = ""
 		}
 	}
 	if !edited {
-		id, posted := e.post(slot)
+		id, posted := e.post(card)
 		if posted.Outcome != bridges.Delivered {
-			return posted, slot.RemoteID
+			return posted, card.RemoteID
 		}
 		if shown != "" && shown != id {
 			left = append(left, shown)

@@ -63,7 +63,7 @@ func at(t *testing.T, l *kindstest.Listener, f kindstest.Fault, config func(base
 	return s
 }
 
-var slots = []bridges.Slot{{Key: "slot-1", Post: true}}
+var cards = []bridges.Card{{Key: "slot-1", Post: true}}
 
 func TestWebhookPassesTheSuite(t *testing.T) {
 	kindstest.Exercise(t, kindstest.Rig{
@@ -88,7 +88,7 @@ func TestNtfyPassesTheSuite(t *testing.T) {
 			s := at(t, n.Listener, f, func(base string) kinds.Config {
 				return kinds.Config{Kind: bridges.KindNtfy, Server: base, Topic: testTopic, Secret: testToken}
 			})
-			s.Shown, s.Secrets, s.Slots = n.Shown, []string{testToken, testTopic}, slots
+			s.Shown, s.Secrets, s.Cards = n.Shown, []string{testToken, testTopic}, cards
 			return s
 		},
 	})
@@ -105,7 +105,7 @@ func TestSlackPassesTheSuite(t *testing.T) {
 				return kinds.Config{Kind: bridges.KindSlack, APIURL: base + "/api", Secret: testToken}
 			})
 			s.Target.Channel = "C0GENERAL"
-			s.Shown, s.Secrets, s.Slots = sl.Shown, []string{testToken}, slots
+			s.Shown, s.Secrets, s.Cards = sl.Shown, []string{testToken}, cards
 			return s
 		},
 	})
@@ -137,7 +137,7 @@ func TestGitHubPassesTheSuite(t *testing.T) {
 				return kinds.Config{Kind: bridges.KindGitHub, APIURL: base + "/api/v3", Secret: testToken}
 			})
 			s.Target = bridges.Target{Repository: "octo/parser", Number: 1}
-			s.Shown, s.Secrets, s.Slots = g.Shown, []string{testToken}, slots
+			s.Shown, s.Secrets, s.Cards = g.Shown, []string{testToken}, cards
 			return s
 		},
 	})
@@ -216,8 +216,8 @@ func send(t testing.TB, ch bridges.Channel, o *bridges.Outgoing) bridges.Result 
 	return ch.Send(context.Background(), o)
 }
 
-func outgoing(e *bridges.Envelope, target bridges.Target, slots ...bridges.Slot) *bridges.Outgoing {
-	s := kindstest.Subject{Target: target, Slots: slots}
+func outgoing(e *bridges.Envelope, target bridges.Target, cards ...bridges.Card) *bridges.Outgoing {
+	s := kindstest.Subject{Target: target, Cards: cards}
 	return s.Outgoing(e, false)
 }
 

@@ -8,10 +8,10 @@
 //	func (s *Store) Remove(bridge string, generation int64) error
 //	func (s *Store) Keep(keep func(bridge string, generation int64) bool) (removed int, err error)
 //	func (s *Store) Close() error
-//	func View(dataDir string) (*Store, error)
+//	func OpenReadOnly(dataDir string) (*Store, error)
 //	func (s *Store) Check(bridge string, generation int64) error
 //
 // The caller first writes a generation and then commits the row that names it. A
 // crash between the two leaves a file that no row names. Keep removes such files
-// at the next start. View and Check are for a process beside the server.
+// at the next start. OpenReadOnly and Check are for a process beside the server.
 package secrets

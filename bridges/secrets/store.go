@@ -76,10 +76,10 @@ func Open(dataDir string) (*Store, error) {
 	return &Store{root: root, step: func(string) {}}, nil
 }
 
-// View opens the directory for Read and Check, also while a server has it open. It
+// OpenReadOnly opens the directory for Read and Check, also while a server has it open. It
 // makes nothing and changes no rights. The caller calls Close. The error is
 // fs.ErrNotExist, wrapped, if no server has made the directory yet.
-func View(dataDir string) (*Store, error) {
+func OpenReadOnly(dataDir string) (*Store, error) {
 	root, err := os.OpenRoot(filepath.Join(dataDir, Dir))
 	if err != nil {
 		return nil, fmt.Errorf("open the directory of secrets: %w", err)

@@ -267,12 +267,12 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 
 func TestAViewReadsAndChangesNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := View(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenReadOnly(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first start: %v", err)
 	}
 	s := open(t, dir)
 	must(t, s.Write("phone", 1, []byte("first")))
-	v, err := View(dir)
+	v, err := OpenReadOnly(dir)
 	must(t, err)
 	defer v.Close()
 	if got, err := v.Read("phone", 1); err != nil || string(got) != "first" {
@@ -293,7 +293,7 @@ func TestAViewReadsAndChangesNothing(t *testing.T) {
 		t.Errorf("a directory that others may list: %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, Dir)); err != nil || info.Mode().Perm() != 0o755 {
-		t.Errorf("the view has changed the rights: %v, %v", info.Mode(), err)
+		t.Errorf("opening it has changed the rights: %v, %v", info.Mode(), err)
 	}
 	must(t, os.WriteFile(file, []byte("holon-secret-1 x\n"), 0o600))
 	if err := v.Check("phone", 1); !errors.Is(err, ErrDamaged) {

@@ -86,7 +86,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 		c.note("Attached to %s; Ctrl-C leaves it.", s)
 	}
 	run.questions = questionsAt(c.console, false)
-	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Short: tableID(c.console), AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.name, full))
+	run.view = newRunViewer(c.console, c.format, false, shortening(timeline.Options{Short: tableID(c.console), AskedBelow: run.questions.from != nil && refused == "", Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.name, full))
 	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()

@@ -27,15 +27,15 @@ It has everything that was acknowledged before. The server may keep running.
 			if err != nil {
 				return err
 			}
-			view, err := openView(g, cmd)
+			reader, err := openReader(g, cmd)
 			if err != nil {
 				return err
 			}
 			if dir := filepath.Dir(args[0]); !isDirectory(dir) {
-				return errors.Join(fmt.Errorf("there is no directory %s", dir), view.Close())
+				return errors.Join(fmt.Errorf("there is no directory %s", dir), reader.Close())
 			}
-			err = view.Backup(cmd.Context(), args[0])
-			if err = errors.Join(err, view.Close()); err != nil {
+			err = reader.Backup(cmd.Context(), args[0])
+			if err = errors.Join(err, reader.Close()); err != nil {
 				return err
 			}
 			info, err := os.Stat(args[0])
@@ -56,14 +56,14 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// openView opens the log of the data directory for reading, beside a server
+// openReader opens the log of the data directory for reading, beside a server
 // that may be running.
-func openView(g *globals, cmd *cobra.Command) (*sqlite.View, error) {
+func openReader(g *globals, cmd *cobra.Command) (*sqlite.Reader, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
 		return nil, err
 	}
-	view, err := sqlite.OpenView(loaded.Data)
+	reader, err := sqlite.OpenReader(loaded.Data)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &noLogError{loaded.Data}
 	}
@@ -73,7 +73,7 @@ func openView(g *globals, cmd *cobra.Command) (*sqlite.View, error) {
 			err = fmt.Errorf("%w (%s)", err, f.Text)
 		}
 	}
-	return view, err
+	return reader, err
 }
 
 // noLogError says that a data directory has no log.

@@ -388,7 +388,7 @@ func (p *plainChat) line(line string) error {
 	text := strings.TrimSpace(line)
 	switch {
 	case p.unsent != "":
-		return p.again(text)
+		return p.resend(text)
 	case len(p.open) > 0 && !p.open[0].asked.IsZero():
 		return p.answer(line)
 	case text == "":
@@ -436,8 +436,8 @@ func (p *plainChat) steer(text string) {
 	})
 }
 
-// again takes the answer about a text that did not reach its turn.
-func (p *plainChat) again(answer string) error {
+// resend takes the answer about a text that did not reach its turn.
+func (p *plainChat) resend(answer string) error {
 	text := p.unsent
 	switch strings.ToLower(answer) {
 	case "y", "yes":

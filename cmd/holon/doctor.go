@@ -106,7 +106,7 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 			r.OK = r.OK && server.finding.Level != sqlite.Error
 		}
 	}()
-	view, err := openView(g, cmd)
+	reader, err := openReader(g, cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
 		// Agents can be tried before there is a server.
 		r = &doctorReport{OK: true, Data: g.loaded.Data, Findings: []sqlite.Finding{{
@@ -122,22 +122,22 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	r = &doctorReport{OK: true, Data: view.Dir()}
-	if r.Findings, err = view.Check(cmd.Context()); err != nil {
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	r = &doctorReport{OK: true, Data: reader.Dir()}
+	if r.Findings, err = reader.Check(cmd.Context()); err != nil {
 		return nil, err
 	}
 	if server.logID != "" {
-		here, err := view.Position(cmd.Context())
+		here, err := reader.Position(cmd.Context())
 		if err != nil {
 			return nil, err
 		}
 		if here.LogID != server.logID {
 			r.Findings = append(r.Findings, sqlite.Finding{Name: "server", Level: sqlite.Warning, Text: fmt.Sprintf(
-				"the log in %s is not that of the server: what is said here of files is not about that server", view.Dir())})
+				"the log in %s is not that of the server: what is said here of files is not about that server", reader.Dir())})
 		}
 	}
-	r.Findings = append(r.Findings, writable(view.Dir()))
+	r.Findings = append(r.Findings, writable(reader.Dir()))
 	if g.loaded.Synchronous == "normal" {
 		r.Findings = append(r.Findings, sqlite.Finding{
 			Name: "synchronous", Level: sqlite.Warning, Text: "configured as normal: a power cut may lose what was acknowledged",
@@ -150,13 +150,13 @@ func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offlin
 	} else {
 		r.Findings = append(r.Findings, sqlite.Finding{Name: "peers", Level: sqlite.OK, Text: "the owner of a loopback connection can be looked up"})
 	}
-	found, err := examineBridges(cmd.Context(), g, view, offline)
+	found, err := examineBridges(cmd.Context(), g, reader, offline)
 	if err != nil {
 		return nil, err
 	}
 	r.Findings = append(r.Findings, found...)
 	if refold {
-		if r.Refold, err = persist.Refold(cmd.Context(), view); err != nil {
+		if r.Refold, err = persist.Refold(cmd.Context(), reader); err != nil {
 			return nil, err
 		}
 		level := sqlite.OK

@@ -63,13 +63,13 @@ func (b *bridgeCheck) problem(level sqlite.Level, format string, args ...any) {
 
 // examineBridges checks the bridges: what the rows say, the secrets, and unless skip
 // is true whether their targets can be reached.
-func examineBridges(ctx context.Context, g *globals, view *sqlite.View, skip bool) ([]sqlite.Finding, error) {
+func examineBridges(ctx context.Context, g *globals, reader *sqlite.Reader, skip bool) ([]sqlite.Finding, error) {
 	checks := bridgeChecks{now: time.Now(), seen: map[string]*bridgeCheck{}}
-	if view != nil {
-		if err := view.Read(ctx, checks.read); err != nil {
+	if reader != nil {
+		if err := reader.Read(ctx, checks.read); err != nil {
 			return nil, fmt.Errorf("read bridges and deliveries: %w", err)
 		}
-		if err := checks.secrets(view.Dir()); err != nil {
+		if err := checks.secrets(reader.Dir()); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (c *bridgeChecks) read(tx ledger.Reader) error {
 // secrets looks at the secrets of bridges that clients have created, and finds where
 // these send.
 func (c *bridgeChecks) secrets(dir string) error {
-	store, err := secrets.View(dir)
+	store, err := secrets.OpenReadOnly(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // each is missing then
 	case err != nil:

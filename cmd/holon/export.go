@@ -32,19 +32,19 @@ sends, up to where the log ends when the command starts.
 			if after < 0 {
 				return usagef("--after %d: a seq is 0 or more", after)
 			}
-			view, err := openView(g, cmd)
+			reader, err := openReader(g, cmd)
 			if err != nil {
 				return err
 			}
-			if at, err := view.Position(cmd.Context()); err != nil || after > at.Latest {
+			if at, err := reader.Position(cmd.Context()); err != nil || after > at.Latest {
 				if err == nil {
 					err = usagef("--after %d: the log ends at %d", after, at.Latest)
 				}
-				return errors.Join(err, view.Close())
+				return errors.Join(err, reader.Close())
 			}
 			out := bufio.NewWriterSize(g.jsonOut(), exportBuffer)
-			last, err := persist.Export(cmd.Context(), view, out, after)
-			err = errors.Join(err, out.Flush(), view.Close())
+			last, err := persist.Export(cmd.Context(), reader, out, after)
+			err = errors.Join(err, out.Flush(), reader.Close())
 			var expired *notify.ExpiredError
 			switch {
 			case errors.As(err, &expired) && expired.After == after:

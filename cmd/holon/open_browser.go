@@ -44,12 +44,12 @@ func findBrowser(c *console) ([]string, error) {
 // startBrowser starts the program with the address, which has no secret, as its argument;
 // %s stands for it in a word of BROWSER. It outlives the command.
 func startBrowser(ctx context.Context, c *console, browser []string, address string) error {
-	args, placed := []string{}, false
+	args, substituted := []string{}, false
 	for _, word := range browser[1:] {
-		placed = placed || strings.Contains(word, "%s")
+		substituted = substituted || strings.Contains(word, "%s")
 		args = append(args, strings.ReplaceAll(word, "%s", address))
 	}
-	if !placed {
+	if !substituted {
 		args = append(args, address)
 	}
 	program := exec.Command(browser[0], args...)

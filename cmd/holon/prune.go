@@ -79,14 +79,14 @@ func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResu
 
 // pruneHere prunes a log that no server has open.
 func pruneHere(g *globals, cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
-	view, err := openView(g, cmd) // sqlite.Open would make a log if there is none
+	reader, err := openReader(g, cmd) // sqlite.Open would make a log if there is none
 	if err != nil {
 		return result, err
 	}
-	if err := view.Close(); err != nil {
+	if err := reader.Close(); err != nil {
 		return result, err
 	}
-	store, err := sqlite.Open(sqlite.Options{Dir: view.Dir(), Normal: normal})
+	store, err := sqlite.Open(sqlite.Options{Dir: reader.Dir(), Normal: normal})
 	if err != nil {
 		return result, err
 	}

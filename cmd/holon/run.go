@@ -43,7 +43,7 @@ type runOptions struct {
 
 	parent     string // the thread that owns the turn; "" = none
 	background bool   // nothing waits for the end of the turn
-	full       bool   // outputs are not folded
+	full       bool   // outputs are not shortened
 	detach     bool   // the command does not wait for it
 }
 
@@ -401,7 +401,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	}
 	run.signals = signals
 	run.questions = questionsAt(con, piped)
-	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Short: tableID(con), AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.name, o.full))
+	run.view = newRunViewer(con, format, o.quiet, shortening(timeline.Options{Short: tableID(con), AskedBelow: run.questions.from != nil, Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.name, o.full))
 	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.Close(); err == nil {

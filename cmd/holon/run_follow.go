@@ -59,15 +59,15 @@ type saying struct {
 	lineage []fold.Ref
 }
 
-// foldAfter is how many lines of the output of a tool are shown: the next message of the
+// shortenAfter is how many lines of the output of a tool are shown: the next message of the
 // agent stays near the one before.
-const foldAfter = 20
+const shortenAfter = 20
 
-// folding adds to the options of a timeline how outputs are folded, unless full is set;
+// shortening adds to the options of a timeline how outputs are shortened, unless full is set;
 // name is that of the thread.
-func folding(options timeline.Options, name string, full bool) timeline.Options {
+func shortening(options timeline.Options, name string, full bool) timeline.Options {
 	if !full {
-		options.Fold, options.Unfold = foldAfter, "holon attach "+name+" --full"
+		options.ShortenAfter, options.ShowAll = shortenAfter, "holon attach "+name+" --full"
 	}
 	return options
 }
@@ -167,7 +167,7 @@ func (r *turnRun) take(event client.Event) error {
 	}
 	r.result.Seq = max(r.result.Seq, event.Seq)
 	if isEnd(event) {
-		if err := r.settle(event.TurnID); err != nil {
+		if err := r.showLateChildren(event.TurnID); err != nil {
 			return err
 		}
 	}
@@ -227,10 +227,10 @@ func isEnd(event client.Event) bool {
 // lateChildren is how long the end of the turn waits for events of its child turns.
 const lateChildren = 5 * time.Second
 
-// settle shows events of child turns before the end of the turn: their events come on
+// showLateChildren shows events of child turns before the end of the turn: their events come on
 // streams of their own, maybe a moment later. If they do not come soon, the connection is
 // lost, and the turn's end matters more.
-func (r *turnRun) settle(turnID string) error {
+func (r *turnRun) showLateChildren(turnID string) error {
 	if _, drawn := r.view.(*timeline.Renderer); !drawn {
 		return nil
 	}

@@ -100,20 +100,20 @@ func (s *stopping) report(took time.Duration) error {
 
 // read reads what became of the turns that ran, and of the pause.
 func (r *stopped) read(s *stopping) error {
-	view, err := sqlite.OpenView(r.Data)
+	reader, err := sqlite.OpenReader(r.Data)
 	if err != nil {
 		return err
 	}
-	defer view.Close()
+	defer reader.Close()
 	ctx := s.caller.ctx
-	runtime, err := view.Runtime(ctx)
+	runtime, err := reader.Runtime(ctx)
 	if err != nil {
 		return err
 	}
 	r.until = runtime.Until
 	r.Paused = runtime.Paused && !runtime.ToStop() && (r.until.IsZero() || r.until.After(time.Now()))
 	for _, seen := range slices.Concat(s.running, s.asking) {
-		t, err := view.Turn(ctx, seen.TurnID)
+		t, err := reader.Turn(ctx, seen.TurnID)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (r *stopped) read(s *stopping) error {
 		}
 		cut := cutTurn{TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, retried: !t.RetryAt.IsZero()}
 		if !t.State.Ended() {
-			of, err := view.ReadThread(ctx, t.ThreadID, 1)
+			of, err := reader.ReadThread(ctx, t.ThreadID, 1)
 			if err != nil {
 				return err
 			}

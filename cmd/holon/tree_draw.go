@@ -50,7 +50,7 @@ func (f *forest) picture(con *console) picture {
 	if live {
 		d.columns = con.columns() - 1
 	}
-	for _, root := range f.settle() {
+	for _, root := range f.arrange() {
 		d.add(root, "", "")
 	}
 	return picture{d.layout()}
@@ -88,7 +88,7 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 			treeRow{branch: down, sign: timeline.SignAsk, aside: q.Text},
 			treeRow{branch: down, aside: d.howToAnswer(q, down)})
 	}
-	children, done := foldJobs(t.Children)
+	children, done := hideJobs(t.Children)
 	for i, work := range t.Outside {
 		left := d.left.fork
 		if i == len(t.Outside)-1 && len(t.Children) == 0 {
@@ -118,9 +118,9 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 	}
 }
 
-// foldJobs leaves out the jobs that have completed and have nothing below them, if there are
+// hideJobs leaves out the jobs that have completed and have nothing below them, if there are
 // several, and counts them.
-func foldJobs(children []*treeThread) (rest []*treeThread, done int) {
+func hideJobs(children []*treeThread) (rest []*treeThread, done int) {
 	for _, c := range children {
 		if t := c.Turn; t != nil && t.Job != "" && t.State == turns.Completed && !t.InReview() && !t.StoppedEarly() && len(c.Children)+len(c.Questions) == 0 {
 			done++

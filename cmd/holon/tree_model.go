@@ -221,9 +221,9 @@ func (t *treeThread) turn(id string) *turns.Turn {
 	return t.open[id]
 }
 
-// settle chooses what is shown of each thread, and puts child threads below their
+// arrange chooses what is shown of each thread, and puts child threads below their
 // owners. It returns the roots, the oldest first.
-func (f *forest) settle() (roots []*treeThread) {
+func (f *forest) arrange() (roots []*treeThread) {
 	all := make([]*treeThread, 0, len(f.threads))
 	for _, t := range f.threads {
 		t.Children, t.Outside, t.Turn, t.Queued = nil, nil, t.last, 0
@@ -278,7 +278,7 @@ func (f *forest) ownerOf(t *turns.Turn) *treeThread {
 
 // result is what programs get.
 func (f *forest) result() forestResult {
-	return forestResult{Threads: append([]*treeThread{}, f.settle()...), Latest: f.latest}
+	return forestResult{Threads: append([]*treeThread{}, f.arrange()...), Latest: f.latest}
 }
 
 // running reports whether a time in the picture moves.

@@ -101,7 +101,7 @@ func (c *caller) readLastTurns(f *forest) error {
 			collect(t.Children)
 		}
 	}
-	collect(f.settle())
+	collect(f.arrange())
 	var group errgroup.Group
 	group.SetLimit(8) // requests in flight
 	for _, t := range without {

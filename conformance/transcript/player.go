@@ -201,12 +201,12 @@ func (p *player) until(ctx context.Context, last func(*line) bool) error {
 // deltas of an item that follow each other as one. Replies are shown with the
 // request they answer.
 func (p *player) showTo(end *line) error {
-	var folded []*line
+	var joined []*line
 	for _, l := range p.feed.since(p.at) {
 		p.at++
 		if !l.isReply() && l.method != "stream/heartbeat" {
-			if n := len(folded); n == 0 || !folded[n-1].absorb(l) {
-				folded = append(folded, l)
+			if n := len(joined); n == 0 || !joined[n-1].absorb(l) {
+				joined = append(joined, l)
 			}
 			if l.isEvent() {
 				p.head = max(p.head, l.seq)
@@ -216,7 +216,7 @@ func (p *player) showTo(end *line) error {
 			break
 		}
 	}
-	for _, l := range folded {
+	for _, l := range joined {
 		if err := p.show(l); err != nil {
 			return err
 		}

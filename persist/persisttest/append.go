@@ -168,7 +168,7 @@ func keyRace(t *testing.T, h Harness) {
 				t.Error(err)
 			}
 			if (receipts[i].Stored == nil) != (RowsOf[*threads.Thread](u)[0].CreatedSeq > 0) {
-				t.Error("rows are settled if, and only if, the unit was written")
+				t.Error("rows have real seqs if, and only if, the unit was written")
 			}
 		})
 	}

@@ -153,7 +153,7 @@ func (m *model) event(r *rapid.T, k *actor) {
 		return
 	}
 	row := k.Maker.turn(k.turn)
-	if !k.plain && (k.Standing(k.turn, "") == nil || !row.RetryAt.IsZero()) {
+	if !k.plain && (k.Live(k.turn, "") == nil || !row.RetryAt.IsZero()) {
 		if len(k.superseded) > 0 && rapid.Bool().Draw(r, "late first") {
 			m.late(r, k)
 		}
@@ -163,7 +163,7 @@ func (m *model) event(r *rapid.T, k *actor) {
 	}
 	live := []string{""}
 	for _, path := range stepPaths {
-		if k.Standing(k.turn, path) != nil {
+		if k.Live(k.turn, path) != nil {
 			live = append(live, path)
 		}
 	}
@@ -317,7 +317,7 @@ func (m *model) end(r *rapid.T, k *actor) {
 func (m *model) giveUp(r *rapid.T, k *actor, step string) {
 	k.Interrupt(k.turn, step)
 	for _, s := range k.rows(k.turn) {
-		if s.HiddenBy == 0 && slices.Contains(s.Lineage, notify.Ref{Step: step, Epoch: k.Standing(k.turn, step).Epoch}) {
+		if s.HiddenBy == 0 && slices.Contains(s.Lineage, notify.Ref{Step: step, Epoch: k.Live(k.turn, step).Epoch}) {
 			k.superseded = append(k.superseded, tryOf(s))
 		}
 	}

@@ -41,7 +41,7 @@ func (m *Maker) Ingest(items ...inbox.Item) (results []inbox.Ingested) {
 	})
 	first := m.Commit().First
 	for i := range results {
-		results[i].Settle(first)
+		results[i].AssignSeqs(first)
 	}
 	return results
 }
@@ -54,7 +54,7 @@ func (m *Maker) FlushAll() []notify.ID {
 		ids, err = b.FlushAll(inbox.ReasonManual)
 		return err
 	})
-	notify.SettleIDs(ids, m.Commit().First)
+	notify.AssignIDs(ids, m.Commit().First)
 	return ids
 }
 
@@ -66,7 +66,7 @@ func (m *Maker) Ack(ids ...notify.ID) inbox.AckResult {
 		out, err = b.Ack(inbox.Ack{EntryIDs: ids})
 		return err
 	})
-	out.Settle(m.Commit().First)
+	out.AssignSeqs(m.Commit().First)
 	return out
 }
 

@@ -200,7 +200,7 @@ func (x *inboxHistory) manage(b *inbox.Book) error {
 		enabled := rapid.Bool().Draw(x.r, "enabled")
 		_, err = b.Configure(inbox.Configure{Policy: inbox.Policy{Enabled: &enabled}}, func(p inbox.Policy) inbox.Settings { return p.Settings(inbox.WakeIdle) })
 	default:
-		err = errors.Join(b.FireDue(), b.SettleLags())
+		err = errors.Join(b.FireDue(), b.PostLags())
 	}
 	if errors.Is(err, inbox.ErrConflict) || errors.Is(err, inbox.ErrTimerNotFound) || errors.Is(err, inbox.ErrSubscriptionNotFound) {
 		return nil // nothing has changed

@@ -184,7 +184,7 @@ func (m *model) refused(u *ledger.Unit, want error) {
 func (m *model) unsettled(u *ledger.Unit) {
 	m.t.Helper()
 	if it := RowsOf[*items.Item](u)[0]; it.CreatedSeq != notify.Provisional(0) {
-		m.t.Fatalf("the rows of a unit that was not written are settled: %+v", it)
+		m.t.Fatalf("the rows of a unit that was not written have real seqs: %+v", it)
 	}
 }
 

@@ -12,25 +12,25 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Settling is a row that calls Then in the moment between the commit of its unit and the
+// Assigning is a row that calls Then in the moment between the commit of its unit and the
 // publication: readers see the unit, and neither the tail nor the head in memory has it.
-type Settling struct {
+type Assigning struct {
 	ledger.Row
 	Then func()
 }
 
-// Settle implements ledger.Row.
-func (r *Settling) Settle(first int64) {
-	r.Row.Settle(first)
+// AssignSeqs implements ledger.Row.
+func (r *Assigning) AssignSeqs(first int64) {
+	r.Row.AssignSeqs(first)
 	r.Then()
 }
 
-// SettleAtItem makes the first item of a unit a Settling.
-func SettleAtItem(t testing.TB, u *ledger.Unit, then func()) {
+// AssignAtItem makes the first item of a unit an Assigning.
+func AssignAtItem(t testing.TB, u *ledger.Unit, then func()) {
 	t.Helper()
 	for i, r := range u.Rows {
 		if _, is := r.(*items.Item); is {
-			u.Rows[i] = &Settling{Row: r, Then: then}
+			u.Rows[i] = &Assigning{Row: r, Then: then}
 			return
 		}
 	}
@@ -47,7 +47,7 @@ func position(t *testing.T, h Harness) {
 	m.Create("turn_a", "item_a", items.StatusCompleted, items.NewNotice("info", "x"))
 	called := false
 	u := m.Unit()
-	SettleAtItem(t, u, func() {
+	AssignAtItem(t, u, func() {
 		called = true
 		before := h.Tail.Head()
 		for name, read := range map[string]func() (int64, error){

@@ -60,8 +60,8 @@ func (m *Maker) rows(turnID string) (list []*turns.Step) {
 	return list
 }
 
-// Standing returns the live try of the step, nil if none is live.
-func (m *Maker) Standing(turnID, step string) *notify.Span {
+// Live returns the live try of the step, nil if none is live.
+func (m *Maker) Live(turnID, step string) *notify.Span {
 	for _, s := range m.rows(turnID) {
 		if s.Step == step && s.HiddenBy == 0 {
 			return m.spans[tryOf(s)]
@@ -93,12 +93,12 @@ func (m *Maker) spanOf(method, turnID, itemID string, body any) *notify.Span {
 		return m.spans[Try{turnID, it.Step, it.Epoch}]
 	}
 	if itemID == "" {
-		return m.Standing(turnID, "")
+		return m.Live(turnID, "")
 	}
 	if c, ok := body.(*items.Created); ok && kindOf(c.Content) == items.KindUserMessage {
 		return nil
 	}
-	return m.Standing(turnID, m.in[turnID])
+	return m.Live(turnID, m.in[turnID])
 }
 
 func kindOf(content items.Raw) items.Kind {
@@ -118,7 +118,7 @@ func (m *Maker) try(turnID, step string) *notify.Span {
 	m.t.Helper()
 	var above *notify.Span
 	if step != "" {
-		if above = m.Standing(turnID, notify.StepAbove(step)); above == nil {
+		if above = m.Live(turnID, notify.StepAbove(step)); above == nil {
 			m.t.Fatalf("%q of %s begins below a step without a live try", step, turnID)
 		}
 	}
@@ -139,7 +139,7 @@ func (m *Maker) Wait(turnID string) {
 // with a lineage.
 func (m *Maker) Attempt(turnID string) *notify.Span {
 	m.t.Helper()
-	s := m.Standing(turnID, "")
+	s := m.Live(turnID, "")
 	if s == nil {
 		s = m.try(turnID, "")
 	}
@@ -171,7 +171,7 @@ func (m *Maker) In(turnID, step string) { m.in[turnID] = step }
 // End ends the live try of a step: adds step/ended.
 func (m *Maker) End(turnID, step string, status turns.StepStatus) {
 	m.t.Helper()
-	m.AddTo(m.Standing(turnID, step), notify.StepEnded, turnID, "", &turns.StepEvent{Type: "ended", Status: status})
+	m.AddTo(m.Live(turnID, step), notify.StepEnded, turnID, "", &turns.StepEvent{Type: "ended", Status: status})
 }
 
 // Rewind gives up the step's try: adds the marker. It does not change open
@@ -192,7 +192,7 @@ func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 		Type: "rewind", Step: step, NewEpoch: 1 + m.highest(turnID, step), SupersededAfterSeq: first - 1, Reason: reason, Rank: first,
 		UsedMs: 1234, Usage: &items.Usage{TotalTokens: 5},
 	})
-	if in := m.in[turnID]; m.Standing(turnID, in) == nil {
+	if in := m.in[turnID]; m.Live(turnID, in) == nil {
 		m.in[turnID] = ""
 	}
 }
@@ -200,7 +200,7 @@ func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 // Interrupt ends the open items of the step and of all below it.
 func (m *Maker) Interrupt(turnID, step string) {
 	m.t.Helper()
-	live := m.Standing(turnID, step)
+	live := m.Live(turnID, step)
 	if live == nil {
 		return
 	}

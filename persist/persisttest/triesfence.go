@@ -100,7 +100,7 @@ func wrongTries(t *testing.T, h Harness) {
 	m.Commit()
 	for name, make := range map[string]func(c *Maker) *ledger.Unit{
 		"an event after the marker that supersedes its try": func(c *Maker) *ledger.Unit {
-			span := c.Standing("turn_a", "setup")
+			span := c.Live("turn_a", "setup")
 			c.Rewind("turn_a", "setup", turns.CauseCrash)
 			c.AddTo(span, notify.ItemDelta, "turn_a", "item_a", &items.Delta{ItemID: "item_a", Type: "delta"})
 			return c.Unit()
@@ -155,12 +155,12 @@ func wrongTries(t *testing.T, h Harness) {
 		},
 		"two tries of a new step in one unit": func(c *Maker) *ledger.Unit {
 			c.Begin("turn_a", "other")
-			span := notify.NewSpan("turn_a", "other", 2, c.Standing("turn_a", ""))
+			span := notify.NewSpan("turn_a", "other", 2, c.Live("turn_a", ""))
 			c.AddTo(span, notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started", Status: turns.StepInProgress})
 			return c.Unit()
 		},
 		"a try with an epoch that has been used": func(c *Maker) *ledger.Unit {
-			c.AddTo(notify.NewSpan("turn_a", "gone", 1, c.Standing("turn_a", "")), notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started"})
+			c.AddTo(notify.NewSpan("turn_a", "gone", 1, c.Live("turn_a", "")), notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started"})
 			u := c.Unit()
 			row := *m.Steps[Try{"turn_a", "gone", 1}]
 			row.Seq, row.UpdatedSeq, row.HiddenBy, row.HiddenAfter = notify.Provisional(0), notify.Provisional(0), 0, 0
@@ -178,7 +178,7 @@ func wrongTries(t *testing.T, h Harness) {
 			return u
 		},
 		"a step of a try that is not there": func(c *Maker) *ledger.Unit {
-			above := notify.NewSpan("turn_a", "none", 1, c.Standing("turn_a", ""))
+			above := notify.NewSpan("turn_a", "none", 1, c.Live("turn_a", ""))
 			c.spans[Try{"turn_a", "none/x", 1}] = notify.NewSpan("turn_a", "none/x", 1, above)
 			c.AddTo(c.spans[Try{"turn_a", "none/x", 1}], notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started", Status: turns.StepInProgress})
 			return c.Unit()

@@ -77,7 +77,7 @@ func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 	var made []run
 	var open runs
 	found, events := false, 0
-	if err := s.view.read(ctx, func(c *conn) error {
+	if err := s.reader.read(ctx, func(c *conn) error {
 		var first, latest int64
 		if err := ends(c, &first, &latest); err != nil {
 			return err

@@ -84,7 +84,7 @@ func (used *executed) check(t *testing.T) {
 			continue // of the table: the plans show that it is used
 		}
 		var columns []string
-		if err := s.view.points.read(context.Background(), func(c *conn) error {
+		if err := s.reader.points.read(context.Background(), func(c *conn) error {
 			return c.query("SELECT coalesce(x.name, p.name) FROM pragma_index_xinfo(?) x, pragma_table_info(?) p WHERE p.pk = 1 ORDER BY x.seqno", func(r row) error {
 				columns = append(columns, r.Text(0)) // a rowid has no name but that of the key
 				return nil

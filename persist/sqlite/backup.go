@@ -15,7 +15,7 @@ import (
 // Backup writes a whole, compact copy of the database to a file that must not
 // exist. Others may read and write meanwhile. The copy has everything that was
 // acknowledged before the call. Only its owner can read it.
-func (s *View) Backup(ctx context.Context, dest string) error {
+func (s *Reader) Backup(ctx context.Context, dest string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -229,7 +229,7 @@ func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
 		for after := int64(0); ; {
-			p, err := s.view.Page(ctx, notify.Query{After: after, MaxEvents: 1000, MaxBytes: 1 << 20})
+			p, err := s.reader.Page(ctx, notify.Query{After: after, MaxEvents: 1000, MaxBytes: 1 << 20})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func BenchmarkPage(b *testing.B) {
 		}
 		ours += time.Since(began)
 		began = time.Now()
-		if err := s.view.read(ctx, func(c *conn) error {
+		if err := s.reader.read(ctx, func(c *conn) error {
 			return c.query("SELECT seq, method, params FROM events WHERE seq > ?", func(row) error { return nil }, int64(0))
 		}); err != nil {
 			b.Fatal(err)
@@ -277,7 +277,7 @@ func BenchmarkCollapse(b *testing.B) {
 	read := func(collapse bool) (took time.Duration, scanned, frames int64) {
 		for {
 			began := time.Now()
-			p, err := s.view.Page(context.Background(), notify.Query{After: scanned, MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: collapse})
+			p, err := s.reader.Page(context.Background(), notify.Query{After: scanned, MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: collapse})
 			if took += time.Since(began); err != nil {
 				b.Fatal(err)
 			}

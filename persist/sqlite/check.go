@@ -37,7 +37,7 @@ const fullBelow = 1 << 20
 // Check checks a store: its settings, its schema, the soundness of its file, the
 // density of its log, its attempts, its inboxes, its cursors, permissions and free space. It may run
 // while a server has the store open. An error says that Check itself failed.
-func (s *View) Check(ctx context.Context) (list []Finding, err error) {
+func (s *Reader) Check(ctx context.Context) (list []Finding, err error) {
 	add := func(name string, level Level, format string, args ...any) {
 		list = append(list, Finding{Name: name, Level: level, Text: fmt.Sprintf(format, args...)})
 	}
@@ -81,7 +81,7 @@ type addFinding func(name string, level Level, format string, args ...any)
 
 // checkDurable opens a connection as the writer does: synchronous is a setting
 // of the connection, so the writer's is the one to check.
-func (s *View) checkDurable(add addFinding) error {
+func (s *Reader) checkDurable(add addFinding) error {
 	c, err := dial(s.path, settings(false))
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func checkLog(c *conn, add addFinding) error {
 	return checkCursors(c, add, latest)
 }
 
-func (s *View) checkFiles(add addFinding) {
+func (s *Reader) checkFiles(add addFinding) {
 	secret := []string{s.dir, s.path, s.path + "-wal", s.path + "-shm", filepath.Join(s.dir, "lock"),
 		filepath.Join(s.dir, "token"), filepath.Join(s.dir, "curl-header"), filepath.Join(s.dir, "server.json"), filepath.Join(s.dir, "backups")}
 	open := 0

@@ -48,7 +48,7 @@ func (w *writer) Maintain() error {
 func (w *writer) writeBack() error {
 	w.since.commits, w.since.bytes = 0, 0
 	mode := "PASSIVE"
-	if size := fileSize(w.store.view.path + "-wal"); size > w.limit+w.since.floor {
+	if size := fileSize(w.store.reader.path + "-wal"); size > w.limit+w.since.floor {
 		mode, w.since.floor = "TRUNCATE", size // waits for a long reader again only after another w.limit
 	}
 	return onlyFailed(w.checkpoint(mode))
@@ -112,7 +112,7 @@ func (b *writeBack) after(ctx context.Context) (err error) {
 	}
 	b.steps = 0
 	if b.conn == nil {
-		if b.conn, err = dial(b.store.view.path, settings(false)); err != nil {
+		if b.conn, err = dial(b.store.reader.path, settings(false)); err != nil {
 			return err
 		}
 		if err := b.conn.run("PRAGMA wal_autocheckpoint = 0"); err != nil {

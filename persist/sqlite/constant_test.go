@@ -75,7 +75,7 @@ func BenchmarkLoadOfQueuedTurns(b *testing.B) {
 				clear(m.Items) // the maker need not know them
 			}
 			for b.Loop() {
-				if l, err := s.view.Load(context.Background(), "thread_a"); err != nil || len(l.Items) != 64 {
+				if l, err := s.reader.Load(context.Background(), "thread_a"); err != nil || len(l.Items) != 64 {
 					b.Fatal(len(l.Items), err)
 				}
 			}

@@ -62,7 +62,7 @@ func BenchmarkCounts(b *testing.B) {
 	}
 	ctx := context.Background()
 	read := func(b *testing.B, q turns.SummaryQuery) turns.SummaryList {
-		l, err := s.view.Summaries(ctx, q)
+		l, err := s.reader.Summaries(ctx, q)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestCountsSeek(t *testing.T) {
 	failed.FailTurn("turn_b")
 	failed.Commit()
 	prepared(t, s)
-	l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{
+	l, err := s.reader.Summaries(context.Background(), turns.SummaryQuery{
 		Query: threads.Query{IDs: []string{}}, Counts: true, Matches: func(*threads.Thread, string) bool { return true },
 	})
 	if err != nil || l.Counts.NeedsYou != 1 || l.Counts.Failed != 1 {
@@ -83,7 +83,7 @@ func TestAtLeastIsSaid(t *testing.T) {
 			s := running(t, Options{Dir: dir})
 			check(func(q turns.SummaryQuery) (all turns.SummaryList) {
 				for {
-					l, err := s.view.Summaries(context.Background(), q)
+					l, err := s.reader.Summaries(context.Background(), q)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -17,7 +17,7 @@ import (
 
 // cursorsOf is the service over a store.
 func cursorsOf(s *Store) *cursors.Service {
-	return cursors.New(cursors.Config{Log: s, Reader: s.view})
+	return cursors.New(cursors.Config{Log: s, Reader: s.reader})
 }
 
 func advance(t *testing.T, s *Store, consumer string, to int64) error {
@@ -81,11 +81,11 @@ func TestCursorD8NumbersAreNeverUsedAgain(t *testing.T) {
 		if p, err := s.Prune(ctx, 11); err != nil || p.First != 11 {
 			t.Fatalf("%+v, %v", p, err)
 		}
-		page, err := s.view.ListCursors(ctx, cursors.Query{Limit: 1})
+		page, err := s.reader.ListCursors(ctx, cursors.Query{Limit: 1})
 		if err != nil || page.Next == "" {
 			t.Fatalf("%+v, %v", page, err)
 		}
-		rest, err := s.view.ListCursors(ctx, cursors.Query{Limit: 1, Cursor: page.Next})
+		rest, err := s.reader.ListCursors(ctx, cursors.Query{Limit: 1, Cursor: page.Next})
 		if err != nil || len(rest.Rows) != 1 || rest.Rows[0].ConsumerID != "b" {
 			t.Fatalf("%+v, %v", rest, err)
 		}
@@ -101,11 +101,11 @@ func TestCursorD8NumbersAreNeverUsedAgain(t *testing.T) {
 	if err := advance(t, s, "c", 11); err != nil { // cursor/deleted is event 11
 		t.Fatal(err)
 	}
-	rest, err := s.view.ListCursors(ctx, cursors.Query{Cursor: after})
+	rest, err := s.reader.ListCursors(ctx, cursors.Query{Cursor: after})
 	if err != nil || len(rest.Rows) != 1 || rest.Rows[0].ConsumerID != "c" {
 		t.Errorf("after the deleted cursor come %+v, %v", rest.Rows, err)
 	}
-	p, err := s.view.Page(ctx, notify.Query{After: 10, MaxEvents: 10, MaxBytes: 1 << 20})
+	p, err := s.reader.Page(ctx, notify.Query{After: 10, MaxEvents: 10, MaxBytes: 1 << 20})
 	if err != nil || len(p.Events) != 1 || p.Events[0].Seq != 11 || p.Events[0].Method != notify.CursorDeleted {
 		t.Errorf("after a cursor at 10 come %+v, %v", p.Events, err)
 	}
@@ -146,13 +146,13 @@ func TestBackupHasNoCursorAboveItsLog(t *testing.T) {
 	moved := int64(0)
 	for i := range 5 {
 		file, dir := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "restored")
-		if err := s.view.Backup(ctx, file); err != nil {
+		if err := s.reader.Backup(ctx, file); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Restore(file, dir); err != nil {
 			t.Fatal(err)
 		}
-		v, err := OpenView(dir)
+		v, err := OpenReader(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,21 +192,21 @@ func TestRestoredLogIsNotBehindItsCursors(t *testing.T) {
 		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', 'mail', '', 50, 'd', 1, 50, '', 1, '' FROM cursors WHERE consumer_id = 'sound'`)
 		s.sql(t, "UPDATE cursor_counts SET (cursors, newest) = (SELECT count(*), max(created) FROM cursors)")
 		var found string
-		for _, f := range worst(t, s.view) {
+		for _, f := range worst(t, s.reader) {
 			found += fmt.Sprint(f)
 		}
 		if !strings.Contains(found, "1 are above the newest event") {
 			t.Errorf("%s: doctor finds %q", what, found)
 		}
 		file, dir := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "restored")
-		if err := s.view.Backup(ctx, file); err != nil {
+		if err := s.reader.Backup(ctx, file); err != nil {
 			t.Fatal(err)
 		}
 		if at, err := Restore(file, dir); err != nil || at.Latest != 5 {
 			t.Fatalf("%+v, %v", at, err)
 		}
 		restored := running(t, Options{Dir: dir})
-		list, err := restored.view.ListCursors(ctx, cursors.Query{})
+		list, err := restored.reader.ListCursors(ctx, cursors.Query{})
 		if err != nil || len(list.Rows) != 3 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -262,13 +262,13 @@ func TestATokenHasAShareOfTheCursors(t *testing.T) {
 	if err := by("token:phone", "again"); !errors.Is(err, cursors.ErrShareFull) {
 		t.Errorf("and one more: %v", err)
 	}
-	for _, f := range worst(t, s.view) {
+	for _, f := range worst(t, s.reader) {
 		if f.Name == "cursors" {
 			t.Errorf("%+v", f)
 		}
 	}
 	s.sql(t, "UPDATE cursor_shares SET cursors = 7 WHERE requester = 'token:other'")
-	if found := fmt.Sprint(worst(t, s.view)); !strings.Contains(found, "1 shares of tokens are wrong") {
+	if found := fmt.Sprint(worst(t, s.reader)); !strings.Contains(found, "1 shares of tokens are wrong") {
 		t.Errorf("doctor does not see it: %s", found)
 	}
 }
@@ -278,14 +278,14 @@ func TestCursorsThatAreCountedWrongAreSeen(t *testing.T) {
 	if err := advance(t, s, "a", 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range worst(t, s.view) {
+	for _, f := range worst(t, s.reader) {
 		if f.Name == "cursors" {
 			t.Errorf("a sound store: %+v", f)
 		}
 	}
 	s.sql(t, "UPDATE cursor_counts SET cursors = 7 WHERE id = 1")
 	found := false
-	for _, f := range worst(t, s.view) {
+	for _, f := range worst(t, s.reader) {
 		found = found || f.Name == "cursors" && f.Level == Error
 	}
 	if !found {

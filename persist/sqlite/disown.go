@@ -30,7 +30,7 @@ func (w *writer) disown() (err error) {
 	if w.shm == nil {
 		// The descriptor stays open until the process ends: closing it would
 		// drop SQLite's locks on the file.
-		shm, err := syscall.Open(w.store.view.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		shm, err := syscall.Open(w.store.reader.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open the index of the write-ahead log: %w", err)
 		}
@@ -46,7 +46,7 @@ func (w *writer) disown() (err error) {
 	committed := int64(binary.NativeEndian.Uint32(index[indexMaxFrame:]))
 	at := walHeader + committed*(walFrameHeader+page)
 
-	wal, err := os.OpenFile(w.store.view.path+"-wal", os.O_RDWR, 0)
+	wal, err := os.OpenFile(w.store.reader.path+"-wal", os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

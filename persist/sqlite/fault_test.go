@@ -86,7 +86,7 @@ func fill(t testing.TB, s *Store) *persisttest.Maker {
 			t.Fatalf("the disk is full: %v", err)
 		}
 		if rows := persisttest.RowsOf[*items.Item](u); rows[0].CreatedSeq != notify.Provisional(0) || rows[2].UpdatedSeq != notify.Provisional(2) {
-			t.Error("a failed commit settled its rows")
+			t.Error("a failed commit gave its rows real seqs")
 		}
 		if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("healthy says %v", err)
@@ -101,11 +101,11 @@ func fill(t testing.TB, s *Store) *persisttest.Maker {
 // checkLogEnd reads the whole log and compares it with what was acknowledged.
 func checkLogEnd(t testing.TB, s *Store, last int64) {
 	t.Helper()
-	p, err := s.view.Page(context.Background(), notify.Query{After: last - 1, MaxEvents: 10, MaxBytes: 1 << 20})
+	p, err := s.reader.Page(context.Background(), notify.Query{After: last - 1, MaxEvents: 10, MaxBytes: 1 << 20})
 	if err != nil || p.Latest != last || len(p.Events) != 1 || s.Tail().Head() != last {
 		t.Errorf("acknowledged up to %d, the log has %d, the tail %d, %v", last, p.Latest, s.Tail().Head(), err)
 	}
-	if out, err := persist.Refold(context.Background(), s.view); err != nil || len(out.Differences) > 0 {
+	if out, err := persist.Refold(context.Background(), s.reader); err != nil || len(out.Differences) > 0 {
 		t.Errorf("refold %+v, %v", out, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestFailedFsyncStopsWritesPermanently(t *testing.T) {
 			// The restart is here, where no fsync fails: strace counts per thread.
 			last := acknowledged(t, dir)
 			r := running(t, Options{Dir: dir})
-			if at, err := r.view.Position(context.Background()); err != nil || at.Latest < last {
+			if at, err := r.reader.Position(context.Background()); err != nil || at.Latest < last {
 				t.Errorf("after a restart the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
 			}
 		})
@@ -237,7 +237,7 @@ func failedFsync(t *testing.T, dir string) {
 	if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFailed) {
 		t.Errorf("healthy says %v", err)
 	}
-	p, err := s.view.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20})
+	p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil || p.Latest != last || int64(len(p.Events)) != last || s.Tail().Head() != last {
 		t.Errorf("acknowledged up to %d, read up to %d, the tail %d, %v", last, p.Latest, s.Tail().Head(), err)
 	}

@@ -118,8 +118,8 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dir}); !errors.As(err, &newer) || newer.Database != 99 {
 		t.Errorf("open: %v", err)
 	}
-	if _, err := OpenView(dir); !errors.As(err, &newer) {
-		t.Errorf("open a view: %v", err)
+	if _, err := OpenReader(dir); !errors.As(err, &newer) {
+		t.Errorf("open a reader: %v", err)
 	}
 }
 
@@ -207,15 +207,15 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		}
 	})
 	for n := range 3 {
-		acknowledged, err := s.view.Position(ctx)
+		acknowledged, err := s.reader.Position(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "b.db")
-		if err := s.view.Backup(ctx, file); err != nil {
+		if err := s.reader.Backup(ctx, file); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.view.Backup(ctx, file); err == nil {
+		if err := s.reader.Backup(ctx, file); err == nil {
 			t.Error("a backup replaced a file")
 		}
 		dir := filepath.Join(t.TempDir(), "restored")
@@ -223,7 +223,7 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := OpenView(dir)
+		v, err := OpenReader(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,20 +234,20 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 			t.Error(err)
 		}
 		r := running(t, Options{Dir: dir})
-		at, err := r.view.Position(ctx)
+		at, err := r.reader.Position(ctx)
 		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID || at != restored {
 			t.Errorf("restored %+v, %v, which returned %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
 		}
-		if theirs, err := s.view.LeaseSecret(ctx); err != nil {
+		if theirs, err := s.reader.LeaseSecret(ctx); err != nil {
 			t.Error(err)
-		} else if ours, err := r.view.LeaseSecret(ctx); err != nil || len(ours) != secretBytes || bytes.Equal(ours, theirs) {
+		} else if ours, err := r.reader.LeaseSecret(ctx); err != nil || len(ours) != secretBytes || bytes.Equal(ours, theirs) {
 			t.Errorf("the restored log signs leases with %x, the original with %x, %v", ours, theirs, err)
 		}
 		var log bytes.Buffer
-		if last, err := persist.Export(ctx, r.view, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
+		if last, err := persist.Export(ctx, r.reader, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
 			t.Errorf("restored log up to %d, %v", last, err)
 		}
-		if out, err := persist.Refold(ctx, r.view); err != nil || len(out.Differences) > 0 || out.Threads != 1 {
+		if out, err := persist.Refold(ctx, r.reader); err != nil || len(out.Differences) > 0 || out.Threads != 1 {
 			t.Errorf("refold of backup %d: %+v, %v", n, out, err)
 		}
 		if _, err := Restore(file, dir); !errors.Is(err, ErrNotEmpty) {
@@ -310,7 +310,7 @@ func TestDoctorSeesDamage(t *testing.T) {
 			m.Start()
 			m.Messages("", 5, 5)
 			m.Commit()
-			v, err := OpenView(dir)
+			v, err := OpenReader(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,20 +345,20 @@ func TestDoctorSeesDamagedAttempts(t *testing.T) {
 		t.Run(c.damage, func(t *testing.T) {
 			s := running(t, Options{Dir: t.TempDir()})
 			persisttest.WorkedExample(t, s)
-			if bad := worst(t, s.view); len(bad) > 0 {
+			if bad := worst(t, s.reader); len(bad) > 0 {
 				t.Errorf("of a sound log: %v", bad)
 			}
 			if err := s.Do(ctx, func() error { return s.w.conn.run(c.damage) }); err != nil {
 				t.Fatal(err)
 			}
-			if bad := worst(t, s.view); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
+			if bad := worst(t, s.reader); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
 				t.Errorf("found %v, want %s", bad, c.want)
 			}
 		})
 	}
 }
 
-func worst(t *testing.T, v *View) (bad []Finding) {
+func worst(t *testing.T, v *Reader) (bad []Finding) {
 	t.Helper()
 	list, err := v.Check(context.Background())
 	if err != nil {
@@ -423,7 +423,7 @@ func refoldSees(t *testing.T, s *Store, list []tampering) {
 		if err := s.Do(ctx, func() error { return s.w.conn.run("SAVEPOINT t; " + c.damage + "; RELEASE t") }); err != nil {
 			t.Fatal(err)
 		}
-		v, err := OpenView(s.view.Dir())
+		v, err := OpenReader(s.reader.Dir())
 		if err != nil {
 			t.Fatal(err)
 		}

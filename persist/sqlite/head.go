@@ -50,7 +50,7 @@ func headOf(c *conn, f func(h persist.Head, unfinished []*turns.Turn)) error {
 }
 
 // storedHead reads the head of a log that another process may be writing.
-func (s *View) storedHead(ctx context.Context) (*persist.Head, error) {
+func (s *Reader) storedHead(ctx context.Context) (*persist.Head, error) {
 	head := &persist.Head{}
 	err := s.points.read(ctx, func(c *conn) error {
 		return headOf(c, func(h persist.Head, unfinished []*turns.Turn) {
@@ -66,13 +66,13 @@ func (s *View) storedHead(ctx context.Context) (*persist.Head, error) {
 // Position implements turns.Reader. It reads the log, as all reads do whose seqs are checked
 // against it: the head in memory follows a commit a moment later. It is one row, on connections
 // that no client keeps busy.
-func (s *View) Position(ctx context.Context) (at turns.Position, err error) {
+func (s *Reader) Position(ctx context.Context) (at turns.Position, err error) {
 	err = s.engine.read(ctx, func(c *conn) error { return position(c, &at) })
 	return at, err
 }
 
 // Counts implements turns.Reader.
-func (s *View) Counts(ctx context.Context) (turns.Counts, error) {
+func (s *Reader) Counts(ctx context.Context) (turns.Counts, error) {
 	h, err := s.head(ctx)
 	n, sz := h.Counts(), s.fileSizes()
 	n.DatabaseBytes, n.WALBytes = sz.database, sz.wal
@@ -80,13 +80,13 @@ func (s *View) Counts(ctx context.Context) (turns.Counts, error) {
 }
 
 // Runtime implements turns.Rows.
-func (s *View) Runtime(ctx context.Context) (turns.Runtime, error) {
+func (s *Reader) Runtime(ctx context.Context) (turns.Runtime, error) {
 	h, err := s.head(ctx)
 	return h.Runtime, err
 }
 
 // LeaseSecret implements turns.Rows.
-func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
+func (s *Reader) LeaseSecret(ctx context.Context) (secret []byte, err error) {
 	err = s.engine.read(ctx, func(c *conn) error {
 		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.Blob(0) })
 		return err

@@ -17,7 +17,7 @@ import (
 func TestPagesOfItemsAreBoundedInWhatTheyLookAt(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
-	m := persisttest.NewMaker(t, whole{s, s.view}, "thread_a").Start()
+	m := persisttest.NewMaker(t, whole{s, s.reader}, "thread_a").Start()
 	m.Commit()
 	first := m.Ingest(inbox.Item{Source: "ci", NativeID: "first", Grouping: &inbox.Grouping{ResourceRef: "pr:1", EventFamily: "comments"}})[0]
 	entry := m.FlushAll()[0]
@@ -38,7 +38,7 @@ func TestPagesOfItemsAreBoundedInWhatTheyLookAt(t *testing.T) {
 		q.ThreadID, q.Limit = m.ID, 1000
 		var sizes []int
 		for {
-			page, err := s.view.InboxItems(ctx, q)
+			page, err := s.reader.InboxItems(ctx, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestPagesOfItemsAreBoundedInWhatTheyLookAt(t *testing.T) {
 			t.Errorf("the pages of %+v have %v items", q, sizes)
 		}
 	}
-	page, err := s.view.ReadInbox(ctx, inbox.Read{ThreadID: m.ID, IncludeItemIDs: true})
+	page, err := s.reader.ReadInbox(ctx, inbox.Read{ThreadID: m.ID, IncludeItemIDs: true})
 	if err != nil || len(page.Entries) != 1 || page.Entries[0].EntryID != entry || len(page.Entries[0].ItemIDs) != 1 || !page.Entries[0].MoreItems {
 		t.Errorf("read %+v, %v", page, err)
 	}
@@ -66,7 +66,7 @@ func TestPagesOfItemsAreBoundedInWhatTheyLookAt(t *testing.T) {
 func TestPagesOfItemsAreBoundedInBytes(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
-	m := persisttest.NewMaker(t, whole{s, s.view}, "thread_a").Start()
+	m := persisttest.NewMaker(t, whole{s, s.reader}, "thread_a").Start()
 	m.Commit()
 	payload := []byte(`"` + strings.Repeat("x", 60_000) + `"`)
 	group := &inbox.Grouping{ResourceRef: "pr:1", EventFamily: "comments"}
@@ -79,7 +79,7 @@ func TestPagesOfItemsAreBoundedInBytes(t *testing.T) {
 	}
 	seen, pages := 0, 0
 	for q := (inbox.ItemQuery{ThreadID: m.ID, Limit: 1000}); pages == 0 || q.Cursor != ""; pages++ {
-		page, err := s.view.InboxItems(ctx, q)
+		page, err := s.reader.InboxItems(ctx, q)
 		if err != nil || len(page.Items) > 150 {
 			t.Fatalf("a page of %d items, %v", len(page.Items), err)
 		}
@@ -100,7 +100,7 @@ func TestPagesOfItemsAreBoundedInBytes(t *testing.T) {
 	snapshots, ids := 0, 0
 	pages = 0
 	for q := (inbox.Read{ThreadID: m.ID, Limit: 1000, IncludeSuperseded: true, IncludeItemIDs: true}); pages == 0 || q.AfterEntryID != ""; pages++ {
-		page, err := s.view.ReadInbox(ctx, q)
+		page, err := s.reader.ReadInbox(ctx, q)
 		if err != nil || len(page.Entries) == 0 {
 			t.Fatalf("%+v, %v", page, err)
 		}

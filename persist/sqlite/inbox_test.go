@@ -36,14 +36,14 @@ func TestDoctorSeesDamagedInboxes(t *testing.T) {
 	} {
 		t.Run(c.damage, func(t *testing.T) {
 			s := running(t, Options{Dir: t.TempDir()})
-			persisttest.InboxExample(t, whole{s, s.view})
-			if bad := worst(t, s.view); len(bad) > 0 {
+			persisttest.InboxExample(t, whole{s, s.reader})
+			if bad := worst(t, s.reader); len(bad) > 0 {
 				t.Errorf("of a sound log: %v", bad)
 			}
 			if err := s.Do(ctx, func() error { return s.w.conn.run(c.damage) }); err != nil {
 				t.Fatal(err)
 			}
-			if bad := worst(t, s.view); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
+			if bad := worst(t, s.reader); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
 				t.Errorf("found %v, want %s", bad, c.want)
 			}
 		})
@@ -54,9 +54,9 @@ func TestDoctorSeesDamagedInboxes(t *testing.T) {
 func TestRefoldSeesTamperedInboxes(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
-	persisttest.InboxExample(t, whole{s, s.view})
+	persisttest.InboxExample(t, whole{s, s.reader})
 	differences := func() (list []string) {
-		out, err := persist.Refold(ctx, s.view)
+		out, err := persist.Refold(ctx, s.reader)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,9 +102,9 @@ func TestRefoldSeesTamperedInboxes(t *testing.T) {
 func TestPruneKeepsWhatIsNotAcknowledged(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
-	m := persisttest.InboxExample(t, whole{s, s.view})
+	m := persisttest.InboxExample(t, whole{s, s.reader})
 	items := func(id notify.ID) error {
-		_, err := s.view.ExpandEntry(ctx, inbox.Expand{ThreadID: m.ID, EntryID: id})
+		_, err := s.reader.ExpandEntry(ctx, inbox.Expand{ThreadID: m.ID, EntryID: id})
 		return err
 	}
 	if p, err := s.Prune(ctx, 1000); err != nil || p.First != 5 { // the alert
@@ -120,7 +120,7 @@ func TestPruneKeepsWhatIsNotAcknowledged(t *testing.T) {
 	if p, err := s.Prune(ctx, 1000); err != nil || p.First != 8 { // the first comment of the remainder
 		t.Errorf("pruned %+v, %v", p, err)
 	}
-	if bad := worst(t, s.view); len(bad) > 0 {
+	if bad := worst(t, s.reader); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }
@@ -135,7 +135,7 @@ func TestIdsRiseAfterEverythingWasPruned(t *testing.T) {
 	item := func(id string) inbox.Item { return inbox.Item{Source: "ci", NativeID: id} }
 	t.Run("prune", func(t *testing.T) {
 		s := running(t, Options{Dir: dir})
-		m := persisttest.NewMaker(t, whole{s, s.view}, "thread_a").Start()
+		m := persisttest.NewMaker(t, whole{s, s.reader}, "thread_a").Start()
 		m.Commit()
 		old = m.Ingest(item("1"))[0]
 		m.Ack(old.EntryID)
@@ -146,10 +146,10 @@ func TestIdsRiseAfterEverythingWasPruned(t *testing.T) {
 	})
 	t.Run("go on", func(t *testing.T) {
 		s := running(t, Options{Dir: dir})
-		if at, err := s.view.Position(ctx); err != nil || at.Latest != last {
+		if at, err := s.reader.Position(ctx); err != nil || at.Latest != last {
 			t.Errorf("the log ends at %d, %v; want %d", at.Latest, err, last)
 		}
-		m := persisttest.NewMaker(t, whole{s, s.view}, "thread_b").Start()
+		m := persisttest.NewMaker(t, whole{s, s.reader}, "thread_b").Start()
 		if first := m.Commit().First; first != last+1 {
 			t.Errorf("after %d comes %d", last, first)
 		}
@@ -166,7 +166,7 @@ func TestIdsRiseAfterEverythingWasPruned(t *testing.T) {
 // identity.
 func TestDatabaseKeepsDigestsAndItemsUnique(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
-	persisttest.InboxExample(t, whole{s, s.view})
+	persisttest.InboxExample(t, whole{s, s.reader})
 	copied := func(table *ledger.Table, where string) error {
 		columns := strings.Join(table.Columns[1:], ", ")
 		return s.Do(context.Background(), func() error {
@@ -193,10 +193,10 @@ func TestDatabaseKeepsDigestsAndItemsUnique(t *testing.T) {
 func TestChecksKnowTheRemovedInboxOfAClosedThread(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
-	m := persisttest.InboxExample(t, whole{s, s.view})
+	m := persisttest.InboxExample(t, whole{s, s.reader})
 	want := func(what string, differences ...string) {
 		t.Helper()
-		out, err := persist.Refold(ctx, s.view)
+		out, err := persist.Refold(ctx, s.reader)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestChecksKnowTheRemovedInboxOfAClosedThread(t *testing.T) {
 		if !slices.Equal(list, differences) {
 			t.Errorf("%s: refold finds %v, want %v", what, list, differences)
 		}
-		if bad := worst(t, s.view); len(bad) > 0 {
+		if bad := worst(t, s.reader); len(bad) > 0 {
 			t.Errorf("%s: doctor finds %v", what, bad)
 		}
 	}
@@ -223,7 +223,7 @@ func TestChecksKnowTheRemovedInboxOfAClosedThread(t *testing.T) {
 	m.Commit()
 	want("a closed thread")
 	run("CREATE TEMP TABLE kept AS SELECT * FROM inboxes")
-	persisttest.RemoveInbox(t, whole{s, s.view}, m.ID)
+	persisttest.RemoveInbox(t, whole{s, s.reader}, m.ID)
 	want("the inbox is removed")
 	run("INSERT INTO inboxes SELECT * FROM kept")
 	want("the inbox is left", "inboxes")

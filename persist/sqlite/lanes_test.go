@@ -15,7 +15,7 @@ import (
 
 // engineReads are what the engine decides on, and what a store has in memory;
 // pointReads are what clients read of single rows.
-func engineReads(v *View) map[string]func(context.Context) error {
+func engineReads(v *Reader) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Stored":      func(ctx context.Context) error { _, err := v.Stored(ctx, "k"); return err },
 		"Load":        func(ctx context.Context) error { _, err := v.Load(ctx, "t"); return err },
@@ -35,7 +35,7 @@ func engineReads(v *View) map[string]func(context.Context) error {
 	}
 }
 
-func pointReads(v *View) map[string]func(context.Context) error {
+func pointReads(v *Reader) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"storedHead": func(ctx context.Context) error { _, err := v.storedHead(ctx); return err },
 		"Transcript": func(ctx context.Context) error { _, err := v.Transcript(ctx, "t", 1, 1); return err },
@@ -45,8 +45,8 @@ func pointReads(v *View) map[string]func(context.Context) error {
 	}
 }
 
-// held takes every connection of a lane until the test ends.
-func held(t *testing.T, l lane) {
+// held takes every connection of a pool until the test ends.
+func held(t *testing.T, l pool) {
 	t.Helper()
 	var wait sync.WaitGroup
 	end := make(chan struct{})
@@ -59,7 +59,7 @@ func held(t *testing.T, l lane) {
 		select {
 		case <-taken:
 		case <-time.After(20 * time.Second):
-			t.Fatal("another lane has taken the connections")
+			t.Fatal("another pool has taken the connections")
 		}
 	}
 }
@@ -74,21 +74,21 @@ func TestNobodyWaitsForConnectionsOfSlowerReaders(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	held(t, s.view.scans)
-	for name, read := range pointReads(s.view) {
+	held(t, s.reader.scans)
+	for name, read := range pointReads(s.reader) {
 		passes(name+" beside pages and lists", read)
 	}
-	held(t, s.view.points)
-	for name, read := range engineReads(s.view) {
+	held(t, s.reader.points)
+	for name, read := range engineReads(s.reader) {
 		passes(name+" beside clients", read)
 	}
-	// The lanes are really taken.
+	// The connections are really taken.
 	ctx, over := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer over()
-	if _, err := s.view.ListItems(ctx, items.Query{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.reader.ListItems(ctx, items.Query{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a list found a connection: %v", err)
 	}
-	if _, err := s.view.Page(ctx, notify.Query{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.reader.Page(ctx, notify.Query{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a page found a connection: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WH
 
 func TestQueryEndsWithItsContext(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
-	for _, l := range []lane{s.view.engine, s.view.points, s.view.scans} {
+	for _, l := range []pool{s.reader.engine, s.reader.points, s.reader.scans} {
 		for range cap(l) { // each of the connections can be used again
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			ended := make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 // ranges and rows since they were last asked.
 func prepared(t testing.TB, s *Store) (sql []string, indexes []*ledger.Index) {
 	t.Helper()
-	for _, l := range s.view.lanes() {
+	for _, l := range s.reader.pools() {
 		var list []*conn
 		for range cap(l) {
 			list = append(list, <-l)
@@ -85,11 +85,11 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				if state != "" {
 					want = "threads_state (state=? AND rowid>? AND rowid<?)"
 				}
-				_, err := s.view.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
+				_, err := s.reader.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
 				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
-				_, err = s.view.Summaries(ctx, turns.SummaryQuery{Query: threads.Query{State: state, Agent: agent, Newest: newest}})
+				_, err = s.reader.Summaries(ctx, turns.SummaryQuery{Query: threads.Query{State: state, Agent: agent, Newest: newest}})
 				check(fmt.Sprintf("summaries of threads of state %q and agent %q", state, agent), "threads", want, err)
-				_, err = s.view.Summaries(ctx, turns.SummaryQuery{
+				_, err = s.reader.Summaries(ctx, turns.SummaryQuery{
 					Query: threads.Query{State: state, Agent: agent, Newest: newest}, Statuses: []turns.ListStatus{turns.ListDone},
 				})
 				check(fmt.Sprintf("done threads of state %q and agent %q", state, agent), "threads", want, err)
@@ -103,14 +103,14 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				} else if state != "" {
 					want = "turns_state (state=? AND rowid>? AND rowid<?)"
 				}
-				_, err := s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
+				_, err := s.reader.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
 				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), "turns", want, err)
-				_, err = s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, EndedBy: turns.EndedByRestart, AfterSeq: 1, Newest: newest})
+				_, err = s.reader.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, EndedBy: turns.EndedByRestart, AfterSeq: 1, Newest: newest})
 				check(fmt.Sprintf("turns of thread %q and state %q that a restart ended", thread, state), "turns", "turns_restart (restart_seq>? AND restart_seq<?)", err)
 				if want = "turns_review (created_seq>? AND created_seq<?)"; thread != "" {
 					want = "turns_review_thread (thread_id=? AND created_seq>? AND created_seq<?)"
 				}
-				_, err = s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Review: turns.ReviewPending, Newest: newest})
+				_, err = s.reader.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Review: turns.ReviewPending, Newest: newest})
 				check(fmt.Sprintf("turns in review of thread %q and state %q", thread, state), "turns", want, err)
 			}
 			for _, turn := range []string{"", "turn_active", "turn_ended"} {
@@ -124,7 +124,7 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 							} else if thread != "" || turn != "" {
 								want = "items_thread (thread_id=? AND created_seq>? AND created_seq<?)"
 							}
-							_, err := s.view.ListItems(ctx, q)
+							_, err := s.reader.ListItems(ctx, q)
 							check(fmt.Sprintf("items %+v", q), "items", want, err)
 						}
 					}
@@ -140,13 +140,13 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 					} else if subject != nil {
 						want = "cursors_subject (subject_id=? AND rowid>? AND rowid<?)"
 					}
-					_, err := s.view.ListCursors(ctx, cursors.Query{ConsumerID: consumer, StreamName: stream, SubjectID: subject, Newest: newest})
+					_, err := s.reader.ListCursors(ctx, cursors.Query{ConsumerID: consumer, StreamName: stream, SubjectID: subject, Newest: newest})
 					check(fmt.Sprintf("cursors of a consumer %t, a stream %t, a subject %t", consumer != nil, stream != nil, subject != nil), "cursors", want, err)
 				}
 			}
 		}
 		for _, superseded := range both {
-			_, err := s.view.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
+			_, err := s.reader.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
 			check("steps", "steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestSummariesSeek(t *testing.T) {
 	m.Attempt("turn_c")
 	m.Commit()
 	prepared(t, s)
-	l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{Consumer: "seen:owner"})
+	l, err := s.reader.Summaries(context.Background(), turns.SummaryQuery{Consumer: "seen:owner"})
 	if err != nil || len(l.Rows) != 3 || l.Rows[0].Summary.Doing == nil || len(l.Rows[0].Summary.Waiting) != 1 || l.Rows[1].Summary.Text != "hello" || l.Rows[2].Summary.Text != "" {
 		t.Fatalf("%+v, %v", l.Rows, err)
 	}
@@ -228,7 +228,7 @@ func TestPageLooksAtABoundedNumberOfRows(t *testing.T) {
 	} {
 		found, pages := 0, 0
 		for more := true; more; pages++ {
-			out, err := s.view.ListItems(context.Background(), c.q)
+			out, err := s.reader.ListItems(context.Background(), c.q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,12 +26,12 @@ func TestAListOfThreadsDoesNotReadWhatItLeavesOut(t *testing.T) {
 		m.Commit()
 	}
 	ctx, q := context.Background(), items.Query{Within: persisttest.Few{"thread_small"}, Limit: 1000}
-	if _, err := s.view.ListItems(ctx, q); err != nil { // each connection prepares its statements once
+	if _, err := s.reader.ListItems(ctx, q); err != nil { // each connection prepares its statements once
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	l, err := s.view.ListItems(ctx, q)
+	l, err := s.reader.ListItems(ctx, q)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(l.Rows) != 30 || l.Next != "" {
 		t.Fatalf("%d items, %v, next %q", len(l.Rows), err, l.Next)
@@ -49,9 +49,9 @@ func TestAListEndsWhenItCannotBeToldWhoseRowsAreWhose(t *testing.T) {
 	m.Commit()
 	ctx, bad := context.Background(), persisttest.Few{"bad"}
 	for name, list := range map[string]func() error{
-		"threads": func() error { _, err := s.view.ListThreads(ctx, threads.Query{Within: bad}); return err },
-		"turns":   func() error { _, err := s.view.ListTurns(ctx, turns.Query{Within: bad}); return err },
-		"items":   func() error { _, err := s.view.ListItems(ctx, items.Query{Within: bad}); return err },
+		"threads": func() error { _, err := s.reader.ListThreads(ctx, threads.Query{Within: bad}); return err },
+		"turns":   func() error { _, err := s.reader.ListTurns(ctx, turns.Query{Within: bad}); return err },
+		"items":   func() error { _, err := s.reader.ListItems(ctx, items.Query{Within: bad}); return err },
 	} {
 		if err := list(); err == nil || !strings.Contains(err.Error(), "cannot be told") {
 			t.Errorf("%s: %v", name, err)

@@ -49,23 +49,23 @@ func TestPruneKeepsNothingForATurnThatWaits(t *testing.T) {
 	m.Messages("", 100, 10)
 	m.Commit()
 	read := func() []any {
-		l, err := s.view.Load(ctx, "thread_a")
+		l, err := s.reader.Load(ctx, "thread_a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		input, err := s.view.Input(ctx, "turn_a")
+		input, err := s.reader.Input(ctx, "turn_a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, err := s.view.LastMessage(ctx, "turn_a")
+		last, err := s.reader.LastMessage(ctx, "turn_a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		turn, err := s.view.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_a", IncludeSuperseded: true})
+		turn, err := s.reader.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_a", IncludeSuperseded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		script, err := s.view.Transcript(ctx, "thread_a", 100, 1<<20)
+		script, err := s.reader.Transcript(ctx, "thread_a", 100, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +84,12 @@ func TestPruneKeepsNothingForATurnThatWaits(t *testing.T) {
 	if p, err := s.Prune(ctx, 1<<40); err != nil || p.First != delta {
 		t.Fatalf("pruned %+v up to %d, %v", p, delta, err)
 	}
-	if it, err := s.view.Item(ctx, "item_call"); err != nil {
+	if it, err := s.reader.Item(ctx, "item_call"); err != nil {
 		t.Error(err)
 	} else if !strings.Contains(string(it.Content), `"out"`) {
 		t.Errorf("the item is %s", it.Content)
 	}
-	list, err := s.view.Check(ctx)
+	list, err := s.reader.Check(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestPruneKeepsNothingForATurnThatWaits(t *testing.T) {
 			t.Errorf("doctor: %+v", f)
 		}
 	}
-	if out, err := persist.Refold(ctx, s.view); err != nil || len(out.Differences) > 0 {
+	if out, err := persist.Refold(ctx, s.reader); err != nil || len(out.Differences) > 0 {
 		t.Errorf("refold %+v, %v", out, err)
 	}
 }

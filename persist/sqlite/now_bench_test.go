@@ -36,7 +36,7 @@ func BenchmarkNow(b *testing.B) {
 	read := func(b *testing.B) (took []time.Duration) {
 		for b.Loop() {
 			began := time.Now()
-			l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{Query: threads.Query{IDs: ids}})
+			l, err := s.reader.Summaries(context.Background(), turns.SummaryQuery{Query: threads.Query{IDs: ids}})
 			if err != nil || len(l.Rows) != 50 || len(l.Rows[7].Summary.Text) < turns.MaxSummaryText {
 				b.Fatalf("%d rows, %v", len(l.Rows), err)
 			}

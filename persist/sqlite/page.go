@@ -27,7 +27,7 @@ const (
 )
 
 // Page implements notify.Log.
-func (s *View) Page(ctx context.Context, q notify.Query) (p notify.Page, err error) {
+func (s *Reader) Page(ctx context.Context, q notify.Query) (p notify.Page, err error) {
 	if q.Frames && !q.Summary && q.Filter.All() {
 		var ok bool
 		err = s.scans.query(ctx, func(c *conn) error {

@@ -37,7 +37,7 @@ func TestPanicInATransactionLeavesNoTrace(t *testing.T) {
 	}
 	m.Messages("", 3, 100)
 	m.Commit()
-	p, err := s.view.Page(ctx, notify.Query{MaxEvents: 10, MaxBytes: 1 << 20})
+	p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 10, MaxBytes: 1 << 20})
 	if err != nil || len(p.Events) != 4 || p.Latest != 4 {
 		t.Errorf("the log has %d events up to %d, %v", len(p.Events), p.Latest, err)
 	}

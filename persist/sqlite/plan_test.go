@@ -20,7 +20,7 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 	explain := func(sql string, args ...driver.Value) string {
 		t.Helper()
 		var plan []string
-		if err := s.view.read(context.Background(), func(c *conn) error {
+		if err := s.reader.read(context.Background(), func(c *conn) error {
 			return c.query("EXPLAIN QUERY PLAN "+sql, func(r row) error {
 				plan = append(plan, r.Text(3))
 				return nil
@@ -97,7 +97,7 @@ func TestKeysAreTrimmed(t *testing.T) {
 		}
 		m.Took(u, r)
 	}
-	if err := s.view.read(context.Background(), func(c *conn) error {
+	if err := s.reader.read(context.Background(), func(c *conn) error {
 		_, err := c.queryOne("SELECT count(*), min(id) FROM idempotency", func(r row) {
 			if r.Int(0) != 1000 || r.Int(1) != 11 {
 				t.Errorf("%d keys from %d, want 1000 from 11", r.Int(0), r.Int(1))
@@ -126,8 +126,8 @@ func TestWALShrinksAgainAfterALongReader(t *testing.T) {
 			m.Commit()
 		}
 	}
-	wal := func() int64 { return fileSize(s.view.path + "-wal") }
-	if err := s.view.read(ctx, func(c *conn) error {
+	wal := func() int64 { return fileSize(s.reader.path + "-wal") }
+	if err := s.reader.read(ctx, func(c *conn) error {
 		var first, latest int64
 		if err := ends(c, &first, &latest); err != nil {
 			return err

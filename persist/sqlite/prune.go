@@ -69,7 +69,7 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 // is enough: what an item needs later is above the present head.
 func (s *Store) prunable(ctx context.Context, before int64) (int64, error) {
 	latest := s.w.Head().Latest
-	err := s.view.engine.read(ctx, func(c *conn) error {
+	err := s.reader.engine.read(ctx, func(c *conn) error {
 		needed, err := persist.NeededFrom(&tx{c})
 		before = min(before, needed, latest+1)
 		return err
@@ -139,7 +139,7 @@ func (w *writer) unsynced(f func() error) error {
 // UsedBytes implements persist.Pruner. It counts the pages in use, because the
 // file keeps its size after a prune and is filled again.
 func (s *Store) UsedBytes(ctx context.Context) (used int64, err error) {
-	err = s.view.read(ctx, func(c *conn) error {
+	err = s.reader.read(ctx, func(c *conn) error {
 		_, err := c.queryOne(`SELECT (p.page_count - f.freelist_count) * s.page_size
 			FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`, func(r row) { used = r.Int(0) })
 		return err

@@ -89,7 +89,7 @@ func BenchmarkPrune(b *testing.B) {
 				return false
 			}
 		})
-		b.ReportMetric(float64(fileSize(s.view.path+"-wal")>>20), "wal-MiB")
+		b.ReportMetric(float64(fileSize(s.reader.path+"-wal")>>20), "wal-MiB")
 		b.ReportMetric(pruneEvents*9/10/whole.Seconds(), "events/s")
 		b.ReportMetric(float64(len(beside))/whole.Seconds(), "writes/s")
 		for name, list := range map[string][]time.Duration{"alone": alone, "beside": beside} {

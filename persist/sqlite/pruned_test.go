@@ -16,7 +16,7 @@ import (
 // prunedMeanwhile has a prefix of its log pruned before the page after a seq
 // is read.
 type prunedMeanwhile struct {
-	*View
+	*Reader
 	store      *Store
 	t          *testing.T
 	at, before int64
@@ -31,7 +31,7 @@ func (p *prunedMeanwhile) Page(ctx context.Context, q notify.Query) (notify.Page
 			}
 		})
 	}
-	return p.View.Page(ctx, q)
+	return p.Reader.Page(ctx, q)
 }
 
 func withEvents(t *testing.T, n int) *Store {
@@ -48,14 +48,14 @@ func withEvents(t *testing.T, n int) *Store {
 func TestExportSaysWhatWasPrunedUnderIt(t *testing.T) {
 	s := withEvents(t, 3000)
 	var out bytes.Buffer
-	last, err := persist.Export(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 1000, before: 1500}, &out, 0)
+	last, err := persist.Export(context.Background(), &prunedMeanwhile{Reader: s.reader, store: s, t: t, at: 1000, before: 1500}, &out, 0)
 	var expired *notify.ExpiredError
 	if !errors.As(err, &expired) || expired.After != last || expired.First != 1500 || bytes.Count(out.Bytes(), []byte("\n")) != int(last) {
 		t.Errorf("exported up to %d, %d lines, %v", last, bytes.Count(out.Bytes(), []byte("\n")), err)
 	}
 	// What has been written by then may go.
 	out.Reset()
-	last, err = persist.Export(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 2400, before: 2000}, &out, 0)
+	last, err = persist.Export(context.Background(), &prunedMeanwhile{Reader: s.reader, store: s, t: t, at: 2400, before: 2000}, &out, 0)
 	if err != nil || last != 3001 || bytes.Count(out.Bytes(), []byte("\n")) != 1502 {
 		t.Errorf("exported up to %d, %d lines, %v", last, bytes.Count(out.Bytes(), []byte("\n")), err)
 	}
@@ -63,7 +63,7 @@ func TestExportSaysWhatWasPrunedUnderIt(t *testing.T) {
 
 func TestRefoldFindsNothingWrongWithWhatIsPrunedUnderIt(t *testing.T) {
 	s := withEvents(t, 3000)
-	out, err := persist.Refold(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 1000, before: 1500})
+	out, err := persist.Refold(context.Background(), &prunedMeanwhile{Reader: s.reader, store: s, t: t, at: 1000, before: 1500})
 	if err != nil || len(out.Differences) > 0 || out.Pruned != 1 || out.Threads != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -89,7 +89,7 @@ func TestPruneEndsAfterAStep(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || out.Removed%prunePiece != 0 || out.Removed == 0 || out.Removed > 15_000 || out.First != out.Removed+1 {
 		t.Errorf("pruned %+v, %v", out, err)
 	}
-	if at, err := s.view.Position(context.Background()); err != nil || at.First != out.First {
+	if at, err := s.reader.Position(context.Background()); err != nil || at.First != out.First {
 		t.Errorf("the log begins at %d, pruned %+v, %v", at.First, out, err)
 	}
 	if out, err := s.Prune(context.Background(), 20_000); err != nil || out.First != 20_000 {

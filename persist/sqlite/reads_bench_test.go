@@ -38,7 +38,7 @@ func BenchmarkReads(b *testing.B) {
 		m.Commit()
 		clear(m.Items)
 	}
-	ctx, v := context.Background(), s.view
+	ctx, v := context.Background(), s.reader
 	for _, c := range []struct {
 		name string
 		read func() (int, error)

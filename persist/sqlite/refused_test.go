@@ -38,7 +38,7 @@ func TestChangeThatWasRefusedAtItsCommitNeverComesBack(t *testing.T) {
 				os.Args[0], "-test.run=^TestChangeThatWasRefusedAtItsCommitNeverComesBack$", "-test.v"), nil, dir)
 			last := acknowledged(t, dir)
 			s := running(t, Options{Dir: dir})
-			if at, err := s.view.Position(context.Background()); err != nil || at.Latest != last {
+			if at, err := s.reader.Position(context.Background()); err != nil || at.Latest != last {
 				t.Errorf("after a kill the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
 			}
 		})
@@ -75,7 +75,7 @@ func fullIndex(t *testing.T, dir string) {
 	}
 	// A reader keeps the log from starting again, so that it grows past the
 	// 4,062 pages that the first page of its index has room for.
-	_ = s.view.read(context.Background(), func(c *conn) error {
+	_ = s.reader.read(context.Background(), func(c *conn) error {
 		if _, err := c.exec("SELECT count(*) FROM events"); err != nil {
 			t.Error(err)
 		}

@@ -50,14 +50,14 @@ type Migration struct {
 	Took     time.Duration // 0 = it begins
 }
 
-// Store is the log in one SQLite database. It changes the log, its View reads it.
+// Store is the log in one SQLite database. It changes the log, its Reader reads it.
 // It implements turns.Store and persist.Pruner. All methods may be called from
 // many goroutines, Run once.
 type Store struct {
 	*persist.Appender
-	view *View
-	tail *notify.Tail
-	lock *dirLock
+	reader *Reader
+	tail   *notify.Tail
+	lock   *dirLock
 	// file is the database, for syncing it. It is closed after the connections,
 	// because closing it drops the locks that SQLite has on the file.
 	file *os.File
@@ -85,7 +85,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{view: newView(dir, o.Now), now: o.Now, floor: noFloor, runEvents: runEvents}
+	s := &Store{reader: newReader(dir, o.Now), now: o.Now, floor: noFloor, runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -97,43 +97,43 @@ func Open(o Options) (_ *Store, err error) {
 	if err := checkRestored(dir); err != nil {
 		return nil, err
 	}
-	if err := checkEmptied(s.view.path, o.Beside); err != nil {
+	if err := checkEmptied(s.reader.path, o.Beside); err != nil {
 		return nil, err
 	}
-	if s.file, err = openOwnerOnly(s.view.path); err != nil {
+	if s.file, err = openUserOnly(s.reader.path); err != nil {
 		return nil, err
 	}
 	// The directory entries of the database must survive a power cut too.
 	if err := errors.Join(syncPath(dir), syncPath(filepath.Dir(dir))); err != nil {
 		return nil, err
 	}
-	c, err := dial(s.view.path, settings(o.Normal))
+	c, err := dial(s.reader.path, settings(o.Normal))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.reader.path, err)
 	}
 	s.w = &writer{conn: c, store: s, limit: walMax, synchronous: synchronous(o.Normal)}
 	if err := assertDurable(c, o.Normal); err != nil {
 		return nil, err
 	}
 	if err := migrate(c, dir, o); err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.reader.path, err)
 	}
 	if err := s.w.open(); err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.reader.path, err)
 	}
-	if err := s.view.dial(); err != nil {
+	if err := s.reader.dial(); err != nil {
 		return nil, err
 	}
 	w := s.w
-	s.view.head = func(context.Context) (*persist.Head, error) { return w.Head(), nil }
+	s.reader.head = func(context.Context) (*persist.Head, error) { return w.Head(), nil }
 	s.tail = notify.NewTail(o.TailBytes, s.w.Head().Latest)
 	s.Appender = persist.NewAppender(s.w, s.tail, o.Observer)
 	return s, nil
 }
 
-// openOwnerOnly opens the database file. If there is none, it makes one that only
+// openUserOnly opens the database file. If there is none, it makes one that only
 // its owner can read. SQLite gives its other files the same mode.
-func openOwnerOnly(path string) (*os.File, error) {
+func openUserOnly(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
@@ -172,13 +172,13 @@ func assertDurable(c *conn, normal bool) error {
 	return c.run("PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY")
 }
 
-// View reads the log. It has in memory where the log begins and ends, its counts
+// Reader returns the reading half of the store. It has in memory where the log begins and ends, its counts
 // and the pause. Only the Store closes it.
-func (s *Store) View() *View { return s.view }
+func (s *Store) Reader() *Reader { return s.reader }
 
 // Stored implements turns.Store.
 func (s *Store) Stored(ctx context.Context, key string) (*ledger.Stored, error) {
-	return s.view.Stored(ctx, key)
+	return s.reader.Stored(ctx, key)
 }
 
 // Tail is where committed events are published.
@@ -187,7 +187,7 @@ func (s *Store) Tail() *notify.Tail { return s.tail }
 // Close writes the log back into the database and closes everything. Run must
 // have returned, and no other method may be running. Closing twice is fine.
 func (s *Store) Close() error {
-	errs := []error{s.view.Close()}
+	errs := []error{s.reader.Close()}
 	if s.w != nil {
 		if s.Appender == nil || s.Healthy() == nil {
 			errs = append(errs, s.w.checkpoint("TRUNCATE"))
@@ -208,10 +208,10 @@ func (s *Store) Close() error {
 
 var (
 	_ turns.Store       = (*Store)(nil)
-	_ turns.Rows        = (*View)(nil)
-	_ turns.Reader      = (*View)(nil)
-	_ inbox.Reader      = (*View)(nil)
-	_ cursors.Reader    = (*View)(nil)
+	_ turns.Rows        = (*Reader)(nil)
+	_ turns.Reader      = (*Reader)(nil)
+	_ inbox.Reader      = (*Reader)(nil)
+	_ cursors.Reader    = (*Reader)(nil)
 	_ persist.Committer = (*writer)(nil)
 	_ persist.Pruner    = (*Store)(nil)
 )

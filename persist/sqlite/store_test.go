@@ -55,7 +55,7 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 			t.Fatalf("receipt %+v", r)
 		}
 		var err error
-		if want, err = s.view.Load(ctx, "thread_a"); err != nil {
+		if want, err = s.reader.Load(ctx, "thread_a"); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(want.Thread, m.Thread) {
@@ -67,7 +67,7 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 		if len(want.Items) != 2 || string(want.Items[0].Content) != `{"type":"agent_message","role":"assistant","content":[{"type":"output_text","text":"abü"}]}` {
 			t.Errorf("items are %+v", want.Items)
 		}
-		p, err := s.view.Page(ctx, notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
+		p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,21 +76,21 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 		}
 	})
 	s := running(t, Options{Dir: dir})
-	got, err := s.view.Load(ctx, "thread_a")
+	got, err := s.reader.Load(ctx, "thread_a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("loaded %+v, want %+v", got, want)
 	}
-	p, err := s.view.Page(ctx, notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
+	p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(p.Events, events) {
 		t.Errorf("events are %+v, want %+v", p.Events, events)
 	}
-	active, queued, err := s.view.Unfinished(ctx)
+	active, queued, err := s.reader.Unfinished(ctx)
 	if err != nil || len(active) != 1 || len(queued) != 1 {
 		t.Errorf("unfinished: %v, %v, %v", active, queued, err)
 	}
@@ -99,7 +99,7 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 // whole is both halves of a store.
 type whole struct {
 	*Store
-	*View
+	*Reader
 }
 
 // TestStorePassesTheSuite runs everything that a store is asked for, and then
@@ -118,7 +118,7 @@ func TestStorePassesTheSuite(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return persisttest.Harness{Store: whole{s, s.view}, Tail: s.Tail(), SetNow: at, KeepKeys: keep}
+		return persisttest.Harness{Store: whole{s, s.reader}, Tail: s.Tail(), SetNow: at, KeepKeys: keep}
 	})
 	t.Run("NoStatementScans", used.check)
 }

@@ -38,7 +38,7 @@ func BenchmarkSummaries(b *testing.B) {
 	read := func(b *testing.B, cold bool, changed int) {
 		rows, asked := 0, 0
 		for cursor, more := "", true; more; more = cursor != "" {
-			out, err := s.view.Summaries(ctx, turns.SummaryQuery{
+			out, err := s.reader.Summaries(ctx, turns.SummaryQuery{
 				Query: threads.Query{Limit: 1000, Cursor: cursor}, Consumer: "seen:owner",
 				Known: func(id string) (*turns.Summary, int64) {
 					k, ok := known[id]

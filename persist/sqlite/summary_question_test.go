@@ -31,7 +31,7 @@ func TestAListSaysWhatAQuestionIsAbout(t *testing.T) {
 				Type: items.KindPermissionRequest, Title: "/home/me/src/out.txt", Subject: items.Subject{Type: "item", ItemID: test.about},
 			})
 			m.Commit()
-			l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"thread_a"}}})
+			l, err := s.reader.Summaries(context.Background(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"thread_a"}}})
 			if err != nil || len(l.Rows) != 1 {
 				t.Fatalf("%v, %v", l, err)
 			}

@@ -38,7 +38,7 @@ func replayAll(b testing.TB, s *Store, f notify.Filter) (cpu time.Duration, fram
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	began := used()
-	c := notify.NewCursor(notify.NewTail(1, s.Tail().Head()), s.view, f, 0)
+	c := notify.NewCursor(notify.NewTail(1, s.Tail().Head()), s.reader, f, 0)
 	for c.After() < s.Tail().Head() {
 		chunk, err := c.Next(context.Background(), 0)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // seqsOfPages reads the log page by page and returns the seqs that came.
 func seqsOfPages(t *testing.T, s *Store, q notify.Query) (seqs []int64) {
 	for {
-		p, err := s.view.Page(context.Background(), q)
+		p, err := s.reader.Page(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func TestNestedScanDoesNotDisturbTheOuterOne(t *testing.T) {
 	times := ledger.NewTable(ledger.Table{Name: "event_times", Columns: []string{"seq", "time"}, Key: []string{"seq"}})
 	all := ledger.Range{Index: &ledger.Index{Table: times, Columns: []string{"seq"}}}
 	var outer, inner []int64
-	if err := s.view.Read(context.Background(), func(tx ledger.Reader) error {
+	if err := s.reader.Read(context.Background(), func(tx ledger.Reader) error {
 		return tx.Scan(all, func(v ledger.Values) error {
 			if outer = append(outer, v.Int(0)); len(outer) > 3 {
 				return ledger.ErrEnough // an outer scan that restarts never ends

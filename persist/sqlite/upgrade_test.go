@@ -86,15 +86,15 @@ func frozen(t *testing.T, sql string) (dir string, frames []byte, events int64) 
 func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads int) {
 	t.Helper()
 	ctx := context.Background()
-	p, err := s.view.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
+	p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
 	if err != nil || string(p.Frames) != string(frames) || p.Scanned != events {
 		t.Errorf("other bytes than before, up to %d of %d, %v", p.Scanned, events, err)
 	}
-	out, err := persist.Refold(ctx, s.view)
+	out, err := persist.Refold(ctx, s.reader)
 	if err != nil || len(out.Differences) > 0 || out.Threads != threads {
 		t.Errorf("refold %+v, %v", out, err)
 	}
-	if bad := worst(t, s.view); len(bad) > 0 {
+	if bad := worst(t, s.reader); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }
@@ -116,11 +116,11 @@ func TestDatabaseOfSchema21IsUpgraded(t *testing.T) {
 		if c.gone == "" {
 			checkUpgraded(t, s, frames, events, 3)
 		}
-		rows, err := s.view.InboxRows(t.Context(), []string{"silent", "lifted", "held"})
+		rows, err := s.reader.InboxRows(t.Context(), []string{"silent", "lifted", "held"})
 		if err != nil || len(rows) != 3 || rows["silent"].StalledAt != c.since || rows["lifted"].StalledAt != 0 || rows["held"].StalledAt != 0 || rows["lifted"].Woken != c.woken {
 			t.Errorf("%s: %+v, %v", name, rows, err)
 		}
-		l, err := s.view.Summaries(t.Context(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"held", "silent"}}})
+		l, err := s.reader.Summaries(t.Context(), turns.SummaryQuery{Query: threads.Query{IDs: []string{"held", "silent"}}})
 		if err != nil || len(l.Rows) != 2 || !l.Rows[0].Summary.HeldSince.IsZero() || l.Rows[1].Summary.HeldSince != l.Rows[1].Summary.Since {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
@@ -140,7 +140,7 @@ func TestDatabaseOfSchema16IsUpgraded(t *testing.T) {
 		"waits":   func(t *turns.Turn) bool { return t.RunningSince.IsZero() && !t.Resumable },
 		"ended":   func(t *turns.Turn) bool { return t.RunningSince.IsZero() && t.State == turns.Completed },
 	} {
-		l, err := s.view.ListTurns(t.Context(), turns.Query{ThreadID: thread, Limit: 1})
+		l, err := s.reader.ListTurns(t.Context(), turns.Query{ThreadID: thread, Limit: 1})
 		if err != nil || len(l.Rows) != 1 || !since(&l.Rows[0]) {
 			t.Errorf("%s: %+v, %v", thread, l.Rows, err)
 		}
@@ -154,7 +154,7 @@ func TestDatabaseOfSchema16SaysWhatARestartEnded(t *testing.T) {
 	dir, frames, events := frozen(t, schema16Lost)
 	s := running(t, Options{Dir: dir})
 	checkUpgraded(t, s, frames, events, 11)
-	all, err := s.view.ListTurns(ctx, turns.Query{})
+	all, err := s.reader.ListTurns(ctx, turns.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestDatabaseOfSchema16SaysWhatARestartEnded(t *testing.T) {
 		}
 	}
 	var got []string
-	l, err := s.view.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart})
+	l, err := s.reader.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart})
 	for _, row := range l.Rows {
 		got = append(got, row.ThreadID)
 	}
@@ -185,12 +185,12 @@ func TestDatabaseOfSchema15IsUpgraded(t *testing.T) {
 	dir, frames, events := frozen(t, schema15)
 	s := running(t, Options{Dir: dir})
 	checkUpgraded(t, s, frames, events, 1)
-	at, err := s.view.Position(ctx)
+	at, err := s.reader.Position(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 23, 16, 0, 0, 0, time.UTC)
-	named, err := tokens.Open(ctx, tokens.Config{Log: s, LogID: at.LogID, Read: s.view.ReadToDecide, Now: func() time.Time { return now }})
+	named, err := tokens.Open(ctx, tokens.Config{Log: s, LogID: at.LogID, Read: s.reader.ReadToDecide, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestUpgradeKeepsTitlesOfAPrunedLog(t *testing.T) {
 	titles(t, s, map[string]titled{
 		"given": {"fix b", true}, "replaced": {"Told", true}, "again": {"one", false}, "agent": {"second", false}, "none": {"", false},
 	})
-	if out, err := persist.Refold(context.Background(), s.view); err != nil || len(out.Differences) > 0 || out.Pruned != 5 || out.Threads != 2 {
+	if out, err := persist.Refold(context.Background(), s.reader); err != nil || len(out.Differences) > 0 || out.Pruned != 5 || out.Threads != 2 {
 		t.Errorf("refold %+v, %v", out, err)
 	}
 }
@@ -274,7 +274,7 @@ type titled struct {
 func titles(t *testing.T, s *Store, want map[string]titled) {
 	t.Helper()
 	for thread, want := range want {
-		got, err := s.view.ReadThread(context.Background(), thread, 0)
+		got, err := s.reader.ReadThread(context.Background(), thread, 0)
 		if err != nil || got.Thread == nil || got.Thread.Title != want.title || (got.Thread.TitleBy == threads.ByClient) != want.given {
 			t.Errorf("%s is %+v, %v, want %+v", thread, got.Thread, err, want)
 		}
@@ -294,7 +294,7 @@ func TestDatabaseOfSchema12IsUpgraded(t *testing.T) {
 		"mixed":  {InputTokens: 2000, OutputTokens: 20, TotalTokens: 2020, Millionths: 100_000, Currency: "EUR"},
 		"none":   nil,
 	} {
-		if got, err := s.view.ReadThread(context.Background(), thread, 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
+		if got, err := s.reader.ReadThread(context.Background(), thread, 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
 			t.Errorf("%s has spent %+v, %v, want %+v", thread, got.Thread.Spent, err, want)
 		}
 	}
@@ -306,7 +306,7 @@ func TestUpgradeAddsUpWhatSessionsCost(t *testing.T) {
 	dir, _, _ := frozen(t, schema12+"UPDATE threads SET agent_session_id = 's' WHERE thread_id = 'spends';")
 	s := running(t, Options{Dir: dir})
 	want := &threads.Spent{InputTokens: 11_000, OutputTokens: 70, TotalTokens: 11_070, Millionths: 600_000, Session: 100_000, Currency: "USD"}
-	if got, err := s.view.ReadThread(context.Background(), "spends", 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
+	if got, err := s.reader.ReadThread(context.Background(), "spends", 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
 		t.Errorf("spent %+v, %v, want %+v", got.Thread.Spent, err, want)
 	}
 }
@@ -319,11 +319,11 @@ func TestDatabaseOfSchema11IsUpgraded(t *testing.T) {
 	at := time.Date(2026, 11, 23, 1, 30, 0, 0, time.UTC)
 	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
 	checkUpgraded(t, s, frames, events, 3)
-	c, err := s.view.Children(ctx, "main")
+	c, err := s.reader.Children(ctx, "main")
 	if err != nil || c.Blocking != 1 || c.Notify != 0 || len(c.WaitsFor) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	list, err := s.view.ListTurns(ctx, turns.Query{ParentThreadID: "main"})
+	list, err := s.reader.ListTurns(ctx, turns.Query{ParentThreadID: "main"})
 	if err != nil || len(list.Rows) != 3 {
 		t.Fatalf("%+v, %v", list.Rows, err)
 	}
@@ -332,10 +332,10 @@ func TestDatabaseOfSchema11IsUpgraded(t *testing.T) {
 			t.Errorf("%+v", tn)
 		}
 	}
-	if pending, err := s.view.ListTurns(ctx, turns.Query{Review: turns.ReviewPending}); err != nil || len(pending.Rows) != 0 {
+	if pending, err := s.reader.ListTurns(ctx, turns.Query{Review: turns.ReviewPending}); err != nil || len(pending.Rows) != 0 {
 		t.Errorf("in review: %+v, %v", pending.Rows, err)
 	}
-	if err := s.view.ReadToDecide(ctx, func(r ledger.Reader) error {
+	if err := s.reader.ReadToDecide(ctx, func(r ledger.Reader) error {
 		for _, ix := range []ledger.Range{{Index: turns.Unsettled, Prefix: []any{"main"}}, {Index: turns.UnsettledBelow, Prefix: []any{"main"}}} {
 			n := 0
 			if err := r.Scan(ix, func(ledger.Values) error { n++; return nil }); err != nil || n != 1 {
@@ -356,19 +356,19 @@ func TestDatabaseOfSchema10IsUpgraded(t *testing.T) {
 	at := time.Date(2026, 11, 22, 19, 30, 0, 0, time.UTC)
 	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
 	checkUpgraded(t, s, frames, events, 2)
-	woken, err := s.view.ReadThread(ctx, "woken", 0)
+	woken, err := s.reader.ReadThread(ctx, "woken", 0)
 	if err != nil || woken.Thread.Parent == nil || woken.Thread.Level != 0 || woken.Thread.Root() != "woken" {
 		t.Errorf("%+v, %v", woken.Thread, err)
 	}
-	if c, err := s.view.Children(ctx, "woken"); err != nil || !reflect.DeepEqual(c, turns.Children{Room: turns.MaxUnendedBelow}) {
+	if c, err := s.reader.Children(ctx, "woken"); err != nil || !reflect.DeepEqual(c, turns.Children{Room: turns.MaxUnendedBelow}) {
 		t.Errorf("the turn of before is a child turn: %+v, %v", c, err)
 	}
-	box, err := s.view.LoadInbox(ctx, "woken")
+	box, err := s.reader.LoadInbox(ctx, "woken")
 	if err != nil || box.ToldSeq == 0 || box.NewEntries != 1 {
 		t.Fatalf("%+v, %v", box, err)
 	}
 	told := 0
-	if err := s.view.ReadToDecide(ctx, func(r ledger.Reader) error {
+	if err := s.reader.ReadToDecide(ctx, func(r ledger.Reader) error {
 		return r.Scan(ledger.Range{Index: inbox.EntryOfThread, Prefix: []any{"woken"}}, func(v ledger.Values) error {
 			if e := inbox.ReadEntry(v); (e.ToldByTurnID != "") != (e.ToldSeq != 0) {
 				t.Errorf("entry %+v", e)
@@ -398,7 +398,7 @@ func TestDatabaseOfSchema8IsUpgraded(t *testing.T) {
 		t.Errorf("told of %+v, want first %+v", told, begins)
 	}
 	checkUpgraded(t, s, frames, events, 2)
-	l, err := s.view.Load(ctx, "thread_a")
+	l, err := s.reader.Load(ctx, "thread_a")
 	if err != nil || l.Thread == nil || l.Thread.Held || len(l.Turns) != 2 || l.Turns[0].Chain != 0 || len(l.Items) != 4 {
 		t.Fatalf("loaded %+v, %v", l, err)
 	}
@@ -416,18 +416,18 @@ func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
 	at := time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC)
 	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
 	checkUpgraded(t, s, frames, events, 6)
-	active, queued, err := s.view.Unfinished(ctx)
+	active, queued, err := s.reader.Unfinished(ctx)
 	if err != nil || !slices.Equal(active, []string{"work", "busy", "retrying", "ending"}) || !slices.Equal(queued, []string{"main", "busy"}) {
 		t.Errorf("unfinished: %v, %v, %v", active, queued, err)
 	}
-	l, err := s.view.Load(ctx, "work")
+	l, err := s.reader.Load(ctx, "work")
 	if err != nil || len(l.Turns) != 1 || l.Turns[0].Worker != "build-7" || len(l.Items) != 1 || len(l.Steps) != 3 {
 		t.Fatalf("loaded %+v, %v", l, err)
 	}
 	if text := string(l.Items[0].Content); !strings.Contains(text, "open and growing") || l.Items[0].Epoch != 2 {
 		t.Errorf("the open item is %s, %+v", text, l.Items[0])
 	}
-	if r, err := s.view.Runtime(ctx); err != nil || !r.Paused || r.Reason != "night" {
+	if r, err := s.reader.Runtime(ctx); err != nil || !r.Paused || r.Reason != "night" {
 		t.Errorf("runtime %+v, %v", r, err)
 	}
 	if k, err := s.Stored(ctx, "start-main"); err != nil || k == nil || k.Key.Method != "thread/start" {
@@ -437,7 +437,7 @@ func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
 	m.Attempt("turn_new")
 	m.EndTurn("turn_new")
 	m.Commit()
-	if bad := worst(t, s.view); len(bad) > 0 {
+	if bad := worst(t, s.reader); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }
@@ -458,29 +458,29 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	if err != nil || restored.First != 1 || restored.Latest != rows {
 		t.Errorf("the copy restored: %+v, %v", restored, err)
 	}
-	if at, err := running(t, Options{Dir: again}).view.Position(ctx); err != nil || at != restored {
+	if at, err := running(t, Options{Dir: again}).reader.Position(ctx); err != nil || at != restored {
 		t.Errorf("opened %+v, %v; restored %+v", at, err, restored)
 	}
 	checkUpgraded(t, s, want, rows, 3)
-	if p, err := s.view.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: true}); err != nil || string(p.Frames) != string(want) {
+	if p, err := s.reader.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: true}); err != nil || string(p.Frames) != string(want) {
 		t.Errorf("collapsed: other bytes than before, %v", err)
 	}
-	fork, err := s.view.ReadThread(ctx, "thread_fork", 0)
+	fork, err := s.reader.ReadThread(ctx, "thread_fork", 0)
 	if err != nil || fork.Thread == nil || !reflect.DeepEqual(fork.Thread.ForkedFrom, &threads.ForkedFrom{ThreadID: "thread_old", TurnID: "turn_x"}) {
 		t.Errorf("thread %+v, %v", fork.Thread, err)
 	}
-	if secret, err := s.view.LeaseSecret(ctx); err != nil || len(secret) != secretBytes || bytes.Count(secret, []byte{0}) > 8 {
+	if secret, err := s.reader.LeaseSecret(ctx); err != nil || len(secret) != secretBytes || bytes.Count(secret, []byte{0}) > 8 {
 		t.Errorf("the secret is %x, %v", secret, err)
 	}
 
-	l, err := s.view.Load(ctx, "thread_busy")
+	l, err := s.reader.Load(ctx, "thread_busy")
 	if err != nil || len(l.Turns) != 2 || l.Turns[0].State != turns.Active || l.Turns[1].State != turns.Queued || len(l.Steps) != 0 || len(l.Items) != 2 {
 		t.Fatalf("loaded %+v, %v", l, err)
 	}
 	if ask := l.Items[0]; ask.Type != items.KindPermissionRequest || ask.Lineage != nil || ask.Span != 0 {
 		t.Errorf("the open item is %+v", ask)
 	}
-	if list, err := s.view.ListItems(ctx, items.Query{ThreadID: "thread_old"}); err != nil || len(list.Rows) != 5 {
+	if list, err := s.reader.ListItems(ctx, items.Query{ThreadID: "thread_old"}); err != nil || len(list.Rows) != 5 {
 		t.Errorf("%d items, %v", len(list.Rows), err)
 	}
 	m := persisttest.NewMaker(t, s, "thread_new").Start()
@@ -490,7 +490,7 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	m.Attempt("turn_new")
 	m.EndTurn("turn_new")
 	m.Commit()
-	if bad := worst(t, s.view); len(bad) > 0 {
+	if bad := worst(t, s.reader); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }

@@ -24,14 +24,14 @@ const (
 	scanConns   = 4 // pages of the log, and lists: enough to keep a few cores busy, few enough that they queue instead of thrashing
 )
 
-// View reads a store. It is the reading half of a Store, or is used alone by a
+// Reader reads a store. It is the reading half of a Store, or is used alone by a
 // process beside the server (doctor, export, backup). It implements turns.Rows
 // and turns.Reader. All methods may be called from many goroutines.
-type View struct {
+type Reader struct {
 	*persist.Reads
 	dir, path string
 
-	engine, points, scans lane
+	engine, points, scans pool
 
 	copies *notify.Copies
 
@@ -39,25 +39,25 @@ type View struct {
 	sizes atomic.Pointer[sizes]
 }
 
-func newView(dir string, now func() time.Time) *View {
-	s := &View{
+func newReader(dir string, now func() time.Time) *Reader {
+	s := &Reader{
 		dir: dir, path: filepath.Join(dir, FileName),
-		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
+		engine: make(pool, engineConns), points: make(pool, pointConns), scans: make(pool, scanConns),
 	}
 	s.copies = notify.NewCopies(copyBytes, s.event)
 	s.Reads, s.head = persist.NewReads(s, now), s.storedHead
 	return s
 }
 
-// OpenView opens the store of a data directory for reading, also while a
+// OpenReader opens the store of a data directory for reading, also while a
 // server has it open. The database must exist and be of this program's schema
-// version. The caller must close the View.
-func OpenView(dir string) (*View, error) {
+// version. The caller must close the Reader.
+func OpenReader(dir string) (*Reader, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	v := newView(dir, time.Now)
+	v := newReader(dir, time.Now)
 	if _, err := os.Stat(v.path); err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func checkVersion(c *conn) error {
 	return nil
 }
 
-func (s *View) dial() error {
-	for _, l := range s.lanes() {
+func (s *Reader) dial() error {
+	for _, l := range s.pools() {
 		for range cap(l) {
 			c, err := dial(s.path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_txlock": {"deferred"}})
 			if err != nil {
@@ -100,13 +100,13 @@ func (s *View) dial() error {
 }
 
 // Dir is the data directory.
-func (s *View) Dir() string { return s.dir }
+func (s *Reader) Dir() string { return s.dir }
 
 // Close closes the connections. No other method may be running. Closing twice
 // is fine.
-func (s *View) Close() error {
+func (s *Reader) Close() error {
 	var errs []error
-	for _, l := range s.lanes() {
+	for _, l := range s.pools() {
 		for len(l) > 0 {
 			errs = append(errs, (<-l).close())
 		}
@@ -115,27 +115,27 @@ func (s *View) Close() error {
 }
 
 // Read calls f with the rows of one snapshot, which ends when f returns.
-func (s *View) Read(ctx context.Context, f func(ledger.Reader) error) error {
+func (s *Reader) Read(ctx context.Context, f func(ledger.Reader) error) error {
 	return s.points.read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
 
 // read calls f with a connection for pages and lists.
-func (s *View) read(ctx context.Context, f func(*conn) error) error { return s.scans.read(ctx, f) }
+func (s *Reader) read(ctx context.Context, f func(*conn) error) error { return s.scans.read(ctx, f) }
 
 // Snapshot implements persist.Snapshots.
-func (s *View) Snapshot(ctx context.Context, l persist.Lane, f func(persist.Snapshot) error) error {
-	return s.lanes()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
+func (s *Reader) Snapshot(ctx context.Context, l persist.ReadClass, f func(persist.Snapshot) error) error {
+	return s.pools()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
 
-// lanes are in the order of persist.Lane.
-func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
+// pools returns the connections in the order of persist.ReadClass.
+func (s *Reader) pools() []pool { return []pool{s.engine, s.points, s.scans} }
 
-// lane is a set of reading connections: those in the channel are idle.
-type lane chan *conn
+// pool is a set of reading connections: those in the channel are idle.
+type pool chan *conn
 
 // read calls f with a connection in one transaction, which is one snapshot. Its
 // queries end with ctx's error when ctx ends.
-func (l lane) read(ctx context.Context, f func(*conn) error) error {
+func (l pool) read(ctx context.Context, f func(*conn) error) error {
 	return l.query(ctx, func(c *conn) (err error) {
 		if _, err := c.exec("BEGIN"); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (l lane) read(ctx context.Context, f func(*conn) error) error {
 }
 
 // query is read without a transaction: for one query, which is a snapshot by itself.
-func (l lane) query(ctx context.Context, f func(*conn) error) error {
+func (l pool) query(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
 	case c = <-l:
@@ -173,7 +173,7 @@ type sizes struct {
 
 // fileSizes may be a second old: holon/status is asked thousands of times a
 // second.
-func (s *View) fileSizes() *sizes {
+func (s *Reader) fileSizes() *sizes {
 	if sz := s.sizes.Load(); sz != nil && time.Since(sz.at) <= time.Second {
 		return sz
 	}

@@ -40,7 +40,7 @@ func BenchmarkSummaryPages(b *testing.B) {
 			for b.Loop() {
 				events = 0
 				for after, more := int64(0), true; more; {
-					p, err := s.view.Page(context.Background(), notify.Query{After: after, Summary: true, Whole: c.whole, MaxEvents: 1000, MaxBytes: 1 << 20})
+					p, err := s.reader.Page(context.Background(), notify.Query{After: after, Summary: true, Whole: c.whole, MaxEvents: 1000, MaxBytes: 1 << 20})
 					if err != nil {
 						b.Fatal(err)
 					}

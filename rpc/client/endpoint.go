@@ -46,7 +46,7 @@ type Endpoint struct {
 	// besides those of the system. May be empty.
 	CA []byte
 
-	owner uint32 // the user who owns the file of Token; 0, root, if it came from no file
+	user uint32 // the user who owns the file of Token; 0, root, if it came from no file
 }
 
 // Resolver tells where the server is. It is called once per client and again at
@@ -91,7 +91,7 @@ func WithToken(resolve Resolver, token string) Resolver {
 		if err != nil {
 			return Endpoint{}, err
 		}
-		endpoint.Token, endpoint.TokenFrom, endpoint.owner = token, SourceGiven, 0
+		endpoint.Token, endpoint.TokenFrom, endpoint.user = token, SourceGiven, 0
 		return endpoint, nil
 	}
 }
@@ -225,7 +225,7 @@ func (e *Endpoint) readToken(dataDir string) error {
 	}
 	e.Token, e.TokenFrom = strings.TrimSpace(string(data)), FromData
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		e.owner = stat.Uid
+		e.user = stat.Uid
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (e Endpoint) guarded() bool { return e.Token != "" && !isTLS(e.URL) }
 // maySee reports whether a user may see the token: that is a user who could read
 // its file anyway.
 func (e Endpoint) maySee(uid uint32) bool {
-	return uid == 0 || uid == e.owner || int64(uid) == int64(os.Geteuid())
+	return uid == 0 || uid == e.user || int64(uid) == int64(os.Geteuid())
 }
 
 // DialContext connects to an address of the client's server as the client
@@ -139,7 +139,7 @@ func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
 	}
 	uid, err := acceptedBy(ctx, conn)
 	switch {
-	case errors.Is(err, host.ErrNoOwner):
+	case errors.Is(err, host.ErrNoUser):
 		return err // there may be no server any more
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil
@@ -165,7 +165,7 @@ func acceptedBy(ctx context.Context, conn net.Conn) (uint32, error) {
 	defer cancel()
 	for look := 1; ; look++ {
 		uid, err := host.PeerUID(conn)
-		if !errors.Is(err, host.ErrNoOwner) {
+		if !errors.Is(err, host.ErrNoUser) {
 			return uid, err
 		}
 		if pause(ctx, looks.Wait(look), nil) != nil {

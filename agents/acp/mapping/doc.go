@@ -12,7 +12,7 @@
 // A Session sends each update to the part that maps its kind: messages (and
 // thoughts), calls of tools, plans, usage, or the thread's title and config.
 // All parts emit to one output, so that the ops stay in the order of the
-// updates. Ops outside of a turn are then folded into whole items (gathering).
+// updates. Ops outside of a turn are then joined to whole items (gathering).
 //
 // Only agents/acp calls it.
 package mapping

@@ -10,7 +10,7 @@ import (
 // half of the limit of an item in the log.
 const maxGathered = 512 << 10
 
-// gathering folds ops into items that are created ended, the only items outside
+// gathering joins ops into items that are created ended, the only items outside
 // of a turn. The zero value is ready.
 type gathering struct{ open map[string]*gathered }
 
@@ -25,10 +25,10 @@ type gathered struct {
 // begins and continues it.
 func (s *Session) Outside(raw jsontext.Value) []items.Op {
 	s.update(raw)
-	ops := s.outside.fold(s.out.take())
+	ops := s.outside.gather(s.out.take())
 	if g := s.outside.open[s.messages.open.item]; g != nil && g.text.Len() > maxGathered {
 		s.messages.end(items.StatusCompleted)
-		ops = append(ops, s.outside.fold(s.out.take())...)
+		ops = append(ops, s.outside.gather(s.out.take())...)
 	}
 	return ops
 }
@@ -38,7 +38,7 @@ func (s *Session) Outside(raw jsontext.Value) []items.Op {
 func (s *Session) Flush() []items.Op {
 	s.messages.end(items.StatusCompleted)
 	s.plans.end(items.StatusCompleted)
-	return s.outside.fold(s.out.take())
+	return s.outside.gather(s.out.take())
 }
 
 // Gone returns all that Outside has collected; open tool calls end interrupted.
@@ -46,7 +46,7 @@ func (s *Session) Flush() []items.Op {
 func (s *Session) Gone() []items.Op {
 	ops := s.Flush()
 	s.calls.end()
-	return append(ops, s.outside.fold(s.out.take())...)
+	return append(ops, s.outside.gather(s.out.take())...)
 }
 
 // Replayed maps an update of the history that the agent repeats. It takes what
@@ -59,9 +59,9 @@ func (s *Session) Replayed(raw jsontext.Value) []items.Op {
 	return s.out.take()
 }
 
-// fold takes the ops of the mapping and returns those that are allowed outside
+// gather takes the ops of the mapping and returns those that are allowed outside
 // of a turn.
-func (g *gathering) fold(ops []items.Op) []items.Op {
+func (g *gathering) gather(ops []items.Op) []items.Op {
 	var out []items.Op
 	ended := func(id string, status items.Status, content items.Content) {
 		delete(g.open, id)

@@ -31,11 +31,11 @@ func TestBaselineWritesWhatTheServerReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	counts, err := s.View().Counts(context.Background())
+	counts, err := s.Reader().Counts(context.Background())
 	if err != nil || counts.Latest != r.Events || counts.Threads != 3 || counts.TurnsActive != 0 {
 		t.Fatalf("the store counts %+v, %v", counts, err)
 	}
-	page, err := s.View().Page(context.Background(), notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
+	page, err := s.Reader().Page(context.Background(), notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
 	if err != nil || int64(len(page.Events)) != r.Events {
 		t.Fatalf("%d events can be read, %v", len(page.Events), err)
 	}

@@ -38,8 +38,8 @@ type Subject struct {
 	Shown func() []string
 	// Secrets must be in no result.
 	Secrets []string
-	// Slots are given to a channel that edits.
-	Slots []bridges.Slot
+	// Cards are given to a channel that edits.
+	Cards []bridges.Card
 	// Twice says that a repetition may be seen twice: the target cannot know it.
 	Twice bool
 }
@@ -138,8 +138,8 @@ func Exercise(t *testing.T, r Rig) {
 			all.Go(func() {
 				o := s.Outgoing(Final(), false)
 				o.ID = fmt.Sprintf("%s%d", o.ID, i)
-				for j := range o.Slots {
-					o.Slots[j].Key = fmt.Sprintf("%s%d", o.Slots[j].Key, i)
+				for j := range o.Cards {
+					o.Cards[j].Key = fmt.Sprintf("%s%d", o.Cards[j].Key, i)
 				}
 				if got := s.Channel.Send(t.Context(), o); got.Outcome != bridges.Delivered {
 					t.Errorf("%+v", got)
@@ -176,7 +176,7 @@ func (r Rig) meets(t *testing.T, f Fault, want Want) {
 	}
 	o := s.Outgoing(Final(), got.Arrived)
 	for i := range got.RemoteIDs {
-		o.Slots[i].RemoteID = got.RemoteIDs[i]
+		o.Cards[i].RemoteID = got.RemoteIDs[i]
 	}
 	if got := s.Channel.Send(t.Context(), o); got.Outcome != bridges.Delivered {
 		t.Errorf("%s: the next attempt is not delivered: %+v", f, got)
@@ -194,7 +194,7 @@ func (s *Subject) Outgoing(e *bridges.Envelope, arrived bool) *bridges.Outgoing 
 		panic(err)
 	}
 	return &bridges.Outgoing{
-		ID: "0a1b2c3d:" + e.DeliveryID, Body: body, Target: s.Target, Arrived: arrived, Slots: append([]bridges.Slot(nil), s.Slots...),
+		ID: "0a1b2c3d:" + e.DeliveryID, Body: body, Target: s.Target, Arrived: arrived, Cards: append([]bridges.Card(nil), s.Cards...),
 	}
 }
 
@@ -217,8 +217,8 @@ func (s *Subject) check(t *testing.T, got bridges.Result) {
 	if s.Channel.Edits() != (got.RemoteIDs != nil) {
 		t.Errorf("Edits() is %v, the remote ids are %v", s.Channel.Edits(), got.RemoteIDs)
 	}
-	if got.RemoteIDs != nil && len(got.RemoteIDs) != len(s.Slots) {
-		t.Errorf("%d remote ids for %d slots", len(got.RemoteIDs), len(s.Slots))
+	if got.RemoteIDs != nil && len(got.RemoteIDs) != len(s.Cards) {
+		t.Errorf("%d remote ids for %d cards", len(got.RemoteIDs), len(s.Cards))
 	}
 	for _, id := range got.RemoteIDs {
 		if len(id) > 256 || strings.ContainsAny(id, "\n\r\x00") {

@@ -10,11 +10,11 @@ import (
 
 // openTokens reads the named tokens of the log.
 func openTokens(ctx context.Context, store *sqlite.Store) (*tokens.Service, error) {
-	position, err := store.View().Position(ctx)
+	position, err := store.Reader().Position(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return tokens.Open(ctx, tokens.Config{Log: store, LogID: position.LogID, Read: store.View().ReadToDecide})
+	return tokens.Open(ctx, tokens.Config{Log: store, LogID: position.LogID, Read: store.Reader().ReadToDecide})
 }
 
 // admit is the Tokens of an admission policy: the tokens of agents, codes, and named and

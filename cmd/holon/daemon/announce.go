@@ -26,7 +26,7 @@ func (d *daemon) announce() error {
 	if len(urls) > 0 {
 		d.agents.url.Store(&urls[0])
 	}
-	position, err := d.store.View().Position(context.Background())
+	position, err := d.store.Reader().Position(context.Background())
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), leftOut: leftOut, inboxes: newInboxMetrics()}
 	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
-	d.agentTokens = tokens.NewAgentTokens(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
+	d.agentTokens = tokens.NewAgentTokens(func(ctx context.Context) ([]byte, error) { return d.store.Reader().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
 	}
@@ -174,7 +174,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return &UsageError{err}
 	}
 	d.turns = newTurnMetrics(d.agents.list)
-	if d.engine, err = engine.New(d.engineConfig(), d.store, d.store.View(), d.agents.list, d.log.Named("turns")); err != nil {
+	if d.engine, err = engine.New(d.engineConfig(), d.store, d.store.Reader(), d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {
@@ -318,7 +318,7 @@ func (d *daemon) drain(ctx context.Context) {
 	if d.Welcome != nil {
 		d.say("\nStopping; running turns get %s to end. Ctrl-C again stops at once.", d.cfg.DrainTimeout)
 	}
-	before, err := d.store.View().Position(ctx)
+	before, err := d.store.Reader().Position(ctx)
 	if err != nil {
 		d.log.Warn("what the stop cuts off cannot be listed", zap.Error(err))
 	}

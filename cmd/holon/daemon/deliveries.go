@@ -71,18 +71,18 @@ func (d *deliveries) close() error {
 
 // openDeliveries reads bridges and subscriptions, and adds their followers.
 func (d *daemon) openDeliveries(ctx context.Context, followers *follow.Dispatcher) error {
-	position, err := d.store.View().Position(ctx)
+	position, err := d.store.Reader().Position(ctx)
 	if err != nil {
 		return err
 	}
-	read := func(lane persist.Lane) func(context.Context, func(ledger.Reader) error) error {
+	read := func(class persist.ReadClass) func(context.Context, func(ledger.Reader) error) error {
 		return func(ctx context.Context, f func(ledger.Reader) error) error {
-			return d.store.View().Snapshot(ctx, lane, func(s persist.Snapshot) error { return f(s) })
+			return d.store.Reader().Snapshot(ctx, class, func(s persist.Snapshot) error { return f(s) })
 		}
 	}
 	d.deliveries.service, err = dispatch.Open(ctx, dispatch.Config{
-		Store: d.store, Read: read(persist.ForEngine), ReadList: read(persist.ForScans), Events: d.store.View(), Followers: followers,
-		LogID: position.LogID, Head: d.store.Tail().Head, Position: d.store.View().Position, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
+		Store: d.store, Read: read(persist.ForEngine), ReadList: read(persist.ForScans), Events: d.store.Reader(), Followers: followers,
+		LogID: position.LogID, Head: d.store.Tail().Head, Position: d.store.Reader().Position, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
 		Configured: d.deliveries.configured, Drain: d.cfg.DrainTimeout, ConsoleURL: d.cfg.ConsoleURL(), Log: d.log.Named("deliveries"),
 	})
 	if err != nil {

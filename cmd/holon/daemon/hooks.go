@@ -47,7 +47,7 @@ type hookStore struct{ s *sqlite.Store }
 func (h hookStore) Append(u *ledger.Unit) (ledger.Receipt, error) { return h.s.Append(u) }
 
 func (h hookStore) Read(ctx context.Context, f func(ledger.Reader) error) error {
-	return h.s.View().Read(ctx, f)
+	return h.s.Reader().Read(ctx, f)
 }
 
 // deliverer stores what webhooks bring.

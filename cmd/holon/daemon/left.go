@@ -18,7 +18,7 @@ const mostLeft = 100
 // dismissed is the seq up to which the owner of the server knows which turns ended with
 // restarts: see holon status --dismiss.
 func dismissed(ctx context.Context, d *daemon) (int64, error) {
-	c, _, err := d.store.View().ReadCursor(ctx, cursors.Name{ConsumerID: cursors.SeenPrefix + "owner", StreamName: cursors.StreamRestarts})
+	c, _, err := d.store.Reader().ReadCursor(ctx, cursors.Name{ConsumerID: cursors.SeenPrefix + "owner", StreamName: cursors.StreamRestarts})
 	return c.LastSequence, err
 }
 
@@ -26,12 +26,12 @@ func dismissed(ctx context.Context, d *daemon) (int64, error) {
 // questions are open, and what to do about both: when is before it, "" = now. It says nothing
 // where there is nothing.
 func sayLeft(ctx context.Context, d *daemon, after int64, when string) {
-	view := d.store.View()
-	cut, err := view.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart, AfterSeq: after, Limit: mostLeft})
+	reader := d.store.Reader()
+	cut, err := reader.ListTurns(ctx, turns.Query{EndedBy: turns.EndedByRestart, AfterSeq: after, Limit: mostLeft})
 	if err != nil {
 		d.log.Warn("turns that a restart cut off cannot be listed", zap.Error(err))
 	}
-	open, err := view.ListItems(ctx, items.Query{Status: items.StatusPending, Limit: mostLeft})
+	open, err := reader.ListItems(ctx, items.Query{Status: items.StatusPending, Limit: mostLeft})
 	if err != nil {
 		d.log.Warn("open questions cannot be listed", zap.Error(err))
 	}

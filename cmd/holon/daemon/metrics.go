@@ -111,7 +111,7 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		}),
 		gauge("holon_append_queue_units", "Changes that wait for a transaction.", func() float64 { return float64(d.store.QueueDepth()) }),
 		gauge("holon_tail_bytes", "Bytes of the newest events in memory.", func() float64 { return float64(d.store.Tail().Bytes()) }),
-		gauge("holon_log_copy_bytes", "Bytes of large events in memory, of which streams read parts.", func() float64 { return float64(d.store.View().CopyBytes()) }),
+		gauge("holon_log_copy_bytes", "Bytes of large events in memory, of which streams read parts.", func() float64 { return float64(d.store.Reader().CopyBytes()) }),
 		gauge("holon_latest_seq", "The newest seq of the log.", func() float64 { return float64(d.store.Tail().Head()) }),
 		gauge("holon_threads_busy", "Threads that have an actor.", func() float64 { return float64(d.engine.Load().Actors) }),
 		gauge("holon_turns_active", "Turns that run.", func() float64 { return float64(d.engine.Load().Active) }),
@@ -175,7 +175,7 @@ func (s *storeSizes) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *storeSizes) Collect(ch chan<- prometheus.Metric) {
-	c, err := s.d.store.View().Counts(context.Background())
+	c, err := s.d.store.Reader().Counts(context.Background())
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(descDatabase, err)
 		return

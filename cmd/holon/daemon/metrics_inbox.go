@@ -104,7 +104,7 @@ func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
 	var pending, unacked int64
-	if err := s.d.store.View().ReadRows(context.Background(), func(r persist.Snapshot) (err error) {
+	if err := s.d.store.Reader().ReadRows(context.Background(), func(r persist.Snapshot) (err error) {
 		pending, unacked, err = persist.InboxTotals(r)
 		return err
 	}); err != nil {
@@ -140,5 +140,5 @@ func (s *inboxSizes) stalled() (map[string]int, error) {
 			counts[held]++
 		}
 	}
-	return counts, s.d.store.View().ReadRows(context.Background(), func(r persist.Snapshot) error { return persist.NotWoken(r, count) })
+	return counts, s.d.store.Reader().ReadRows(context.Background(), func(r persist.Snapshot) error { return persist.NotWoken(r, count) })
 }

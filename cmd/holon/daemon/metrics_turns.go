@@ -138,7 +138,7 @@ func (w *oldestWaits) Describe(ch chan<- *prometheus.Desc) { ch <- descOldestWai
 
 // Collect implements prometheus.Collector.
 func (w *oldestWaits) Collect(ch chan<- prometheus.Metric) {
-	waits, err := w.d.store.View().OldestWaits(context.Background())
+	waits, err := w.d.store.Reader().OldestWaits(context.Background())
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(descOldestWait, err)
 		return

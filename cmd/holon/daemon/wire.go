@@ -23,16 +23,16 @@ import (
 
 // newWire makes the rpc server.
 func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
-	position, err := d.store.View().Position(ctx)
+	position, err := d.store.Reader().Position(ctx)
 	if err != nil {
 		return err
 	}
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
-			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
-			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
+			Engine: d.engine, Reader: d.store.Reader(), LogID: position.LogID,
+			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.Reader(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
 			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store},
-			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.View(), Scanned: d.deliveries.service.Scanned}),
+			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.Reader(), Scanned: d.deliveries.service.Scanned}),
 			Tokens:     d.tokens,
 			BindAccess: d.agentTokens.Bind,
 			Directory:  d.engine.Directory,
@@ -58,12 +58,12 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 // the server, which are the inboxes that receive events of other threads, and the
 // subscriptions of bridges.
 func (d *daemon) followLog(ctx context.Context) (*follow.Dispatcher, error) {
-	position, err := d.store.View().Position(ctx)
+	position, err := d.store.Reader().Position(ctx)
 	if err != nil {
 		return nil, err
 	}
 	followers, err := follow.Open(ctx, follow.Config{
-		Store: d.store, View: d.store.View(), Tail: d.store.Tail(), LogID: position.LogID, Bounds: follow.Bounds{MaxLagAge: d.cfg.MaxLaneLag},
+		Store: d.store, Reader: d.store.Reader(), Tail: d.store.Tail(), LogID: position.LogID, Bounds: follow.Bounds{MaxLagAge: d.cfg.MaxLaneLag},
 		Report: func(name string, err error) {
 			d.log.Warn("follow the log", zap.String("follower", name), zap.Error(err))
 		},

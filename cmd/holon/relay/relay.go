@@ -109,7 +109,7 @@ func (r *relay) run(ctx context.Context) error {
 		case errors.As(err, &final) || !r.stream.resumable() || !r.requests.tracked():
 			return lost(err)
 		}
-		if err := r.settle(c.answered, lasted); err != nil {
+		if err := r.answerLost(c.answered, lasted); err != nil {
 			return lost(err)
 		}
 		if r.requests.done() {
@@ -146,8 +146,8 @@ func (r *relay) locate(parent context.Context) error {
 
 func lost(err error) error { return fmt.Errorf("the connection to the server is lost: %w", err) }
 
-// settle answers the requests that were sent and are not to be sent again.
-func (r *relay) settle(answered, lasted bool) error {
+// answerLost answers the requests that were sent and are not to be sent again.
+func (r *relay) answerLost(answered, lasted bool) error {
 	for _, x := range r.requests.cut(answered, lasted, &r.stream) {
 		if x.answered() {
 			if err := r.pass(x.outcomeUnknown()); err != nil {

@@ -158,7 +158,7 @@ func TestALineThatIsNeverTakenWholeIsGivenUp(t *testing.T) {
 				t.Fatalf("%s: it is not sent", line)
 			}
 			r.requests.wrote(x, taken)
-			if err := r.settle(false, true); err != nil {
+			if err := r.answerLost(false, true); err != nil {
 				t.Fatal(err)
 			}
 		}

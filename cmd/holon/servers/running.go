@@ -42,7 +42,7 @@ func Find(data string) (*Running, error) {
 	case unread != nil, record.PID != locked.PID, !record.Alive():
 		return nil, &NotServingError{Data: data, PID: locked.PID}
 	}
-	uid, err := owner(record.PID, client.ServerFile(data))
+	uid, err := userOf(record.PID, client.ServerFile(data))
 	if err != nil {
 		return nil, fmt.Errorf("find out whose process %d is: %w", record.PID, err)
 	}
@@ -52,9 +52,9 @@ func Find(data string) (*Running, error) {
 	return &Running{ServerRecord: record, Data: data}, nil
 }
 
-// owner is the user of a process or, where the system does not say, of a file that the
+// userOf returns the user of a process or, where the system does not say, of a file that the
 // process has written.
-func owner(pid int, file string) (uint32, error) {
+func userOf(pid int, file string) (uint32, error) {
 	uid, err := host.ProcessUID(pid)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return uid, err

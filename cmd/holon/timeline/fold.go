@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// foldColumns is how much of a line counts as one more line: an output without line
+// wrapColumns is how much of a line counts as one more line: an output without line
 // feeds must not fill the screen either.
-const foldColumns = 400
+const wrapColumns = 400
 
-// folded shows the beginning of the output of a tool and counts the rest.
-type folded struct {
+// shortened shows the beginning of the output of a tool and counts the rest.
+type shortened struct {
 	lines   int  // that are shown
 	columns int  // of the last one
 	cut     bool // the shown part has ended
@@ -20,7 +20,7 @@ type folded struct {
 
 // pass returns what is shown of the next piece of output, of which the first lines up to
 // most are.
-func (f *folded) pass(text string, most int) (shown string) {
+func (f *shortened) pass(text string, most int) (shown string) {
 	if !f.cut {
 		end := f.end(text, most)
 		shown, text = text[:end], text[end:]
@@ -41,7 +41,7 @@ func (f *folded) pass(text string, most int) (shown string) {
 
 // end is where the shown part of a piece ends: at the line feed after the last line, or
 // within a long one.
-func (f *folded) end(text string, most int) int {
+func (f *shortened) end(text string, most int) int {
 	if f.lines == 0 && text != "" {
 		f.lines = 1
 	}
@@ -54,7 +54,7 @@ func (f *folded) end(text string, most int) int {
 			f.lines++
 			f.columns = 0
 			continue
-		case f.columns >= foldColumns:
+		case f.columns >= wrapColumns:
 			if f.lines >= most {
 				return i
 			}
@@ -66,24 +66,24 @@ func (f *folded) end(text string, most int) int {
 	return len(text)
 }
 
-// put shows sanitized text of an item, of which outputs are folded.
+// put shows sanitized text of an item, of which outputs are shortened.
 func (r *Renderer) put(id, thread string, it *item, text string, from *source) {
-	if it.label != labelOutput || r.options.Fold == 0 {
+	if it.label != labelOutput || r.options.ShortenAfter == 0 {
 		r.sink.write(id, thread, it.label, text, from)
 		return
 	}
-	before := it.fold.hidden
-	if shown := it.fold.pass(text, r.options.Fold); shown != "" {
+	before := it.output.hidden
+	if shown := it.output.pass(text, r.options.ShortenAfter); shown != "" {
 		r.sink.write(id, thread, it.label, shown, from)
 	}
-	if before == 0 && it.fold.hidden > 0 {
-		r.sink.write(id, thread, it.label, "\n… folded here; all of it: "+r.options.Unfold+"\n", from)
+	if before == 0 && it.output.hidden > 0 {
+		r.sink.write(id, thread, it.label, "\n… folded here; all of it: "+r.options.ShowAll+"\n", from)
 	}
 }
 
-// folds says at the end of an item how much of it is folded.
-func (r *Renderer) folds(id, thread string, it *item) {
-	switch n := it.fold.hidden; n {
+// noteHidden says at the end of an item how much of it is hidden.
+func (r *Renderer) noteHidden(id, thread string, it *item) {
+	switch n := it.output.hidden; n {
 	case 0:
 	case 1:
 		r.sink.write(id, thread, it.label, "… 1 line is folded", r.from)

@@ -67,12 +67,12 @@ func TestLongOutputsAreFolded(t *testing.T) {
 		{"the last one is not ended", lines(20) + "more", 20, 20, folds + "output: … 1 line is folded\n"},
 		{"all of them", lines(300), 0, 300, ""},
 		{"empty lines", strings.Repeat("\n", 19) + "line\n\n\nend", 20, 20, folds + "output: … 3 lines are folded\n"},
-		{"one line without an end", strings.Repeat("x", 20*foldColumns) + "y", 20, 1, folds + "output: … 1 line is folded\n"},
+		{"one line without an end", strings.Repeat("x", 20*wrapColumns) + "y", 20, 1, folds + "output: … 1 line is folded\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, terminal := range []bool{false, true} {
 				var out bytes.Buffer
-				r := New(&out, Options{Terminal: terminal, Fold: tc.fold, Unfold: "holon attach t --full", Now: clock, Width: func() int { return 10_000 }})
+				r := New(&out, Options{Terminal: terminal, ShortenAfter: tc.fold, ShowAll: "holon attach t --full", Now: clock, Width: func() int { return 10_000 }})
 				command(t, r, tc.output)
 				if terminal {
 					continue
@@ -91,7 +91,7 @@ func TestFoldingDoesNotDependOnThePieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		output := rapid.StringOfN(rapid.SampledFrom([]rune("a\n\n語 ")), 0, 60, -1).Draw(t, "output")
 		most := rapid.IntRange(1, 6).Draw(t, "most")
-		var whole, cut folded
+		var whole, cut shortened
 		want := whole.pass(output, most)
 		got := ""
 		for rest := output; rest != ""; {
@@ -111,7 +111,7 @@ func TestFoldingDoesNotDependOnThePieces(t *testing.T) {
 
 func TestAFoldedOutputHasNoEmptyRows(t *testing.T) {
 	s := &screen{width: 60, height: 24}
-	r := New(s, Options{Terminal: true, Fold: 2, Unfold: "holon attach t --full", Now: clock, Width: func() int { return 60 }})
+	r := New(s, Options{Terminal: true, ShortenAfter: 2, ShowAll: "holon attach t --full", Now: clock, Width: func() int { return 60 }})
 	command(t, r, "one\ntw", "o\nthree\nfo", "ur")
 	const want = "$ go test ./...\n│ one\n  two\n  … folded here; all of it: holon attach t --full\n  … 2 lines are folded\n"
 	if got := s.String(); got != want {

@@ -56,7 +56,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	r.show(event, it, p, ended)
 	if ended {
 		r.drain(id, it, event.ThreadID)
-		r.folds(id, event.ThreadID, it)
+		r.noteHidden(id, event.ThreadID, it)
 		r.sink.finish(id)
 		delete(r.items, id)
 		r.ending(event, it, p)

@@ -73,7 +73,7 @@ func (p *plain) finish(key string) {
 }
 
 func (p *plain) status(string) {}
-func (p *plain) settle()       {}
+func (p *plain) showHeld()     {}
 func (p *plain) lose()         {}
 
 // remember keeps the sources of lines, as far back as a terminal does.

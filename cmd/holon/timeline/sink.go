@@ -72,8 +72,8 @@ type sink interface {
 	strike(stale func(*source) bool, mark bool) (above bool)
 	// lose says that other output has been written in between.
 	lose()
-	// settle shows the incomplete word that was held back.
-	settle()
+	// showHeld shows the incomplete word that was held back.
+	showHeld()
 	// flush writes everything to the writer.
 	flush() error
 }

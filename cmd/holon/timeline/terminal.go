@@ -218,7 +218,7 @@ func (t *terminal) finish(key string) {
 	t.block = ""
 }
 
-func (t *terminal) settle() {
+func (t *terminal) showHeld() {
 	if t.word.Len() > 0 {
 		t.erase()
 		t.putStyled()

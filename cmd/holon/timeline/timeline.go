@@ -45,10 +45,10 @@ type Options struct {
 	HowToAnswer bool
 	// Idle is the status while nothing runs; "" shows none.
 	Idle string
-	// Fold is after how many lines the output of a tool is folded; 0 = never. Unfold is
+	// ShortenAfter is after how many lines the output of a tool is cut; 0 = never. ShowAll is
 	// the command that shows all of it.
-	Fold   int
-	Unfold string
+	ShortenAfter int
+	ShowAll      string
 	// Hint is added to the status while a turn runs.
 	Hint string
 }
@@ -98,7 +98,7 @@ type item struct {
 	changed string // the changes of files already shown
 	begun   bool
 	asked   bool
-	fold    folded
+	output  shortened
 }
 
 // New returns a Renderer that writes to w.
@@ -211,7 +211,7 @@ func (r *Renderer) Answered() error {
 // Tick moves the spinner and shows text that was held back.
 func (r *Renderer) Tick() error {
 	r.frame++
-	r.sink.settle()
+	r.sink.showHeld()
 	return r.update()
 }
 
@@ -221,7 +221,7 @@ func (r *Renderer) Close() error {
 		r.drain(id, r.items[id], "")
 		r.sink.finish(id)
 	}
-	r.sink.settle()
+	r.sink.showHeld()
 	r.sink.finish("")
 	r.sink.status("")
 	if r.live != nil {

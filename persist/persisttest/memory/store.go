@@ -110,7 +110,7 @@ func (s *Store) Transaction(f func(persist.Tx) error) error {
 func (s *Store) Wrote(int) {}
 
 // Snapshot implements persist.Snapshots.
-func (s *Store) Snapshot(ctx context.Context, _ persist.Lane, f func(persist.Snapshot) error) error {
+func (s *Store) Snapshot(ctx context.Context, _ persist.ReadClass, f func(persist.Snapshot) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -250,7 +250,7 @@ func (p *program) carryOut(now time.Time, from shown, action screen.Action) tea.
 		}
 		left := p.leave(now)
 		p.pages = p.pages[:len(p.pages)-1]
-		return tea.Batch(append(left, p.send(now, p.top(), conversation.Again{})...)...)
+		return tea.Batch(append(left, p.send(now, p.top(), conversation.Reopened{})...)...)
 	case screen.Quit:
 		return tea.Quit
 	case screen.Copy:
@@ -275,7 +275,7 @@ func (p *program) open(now time.Time, thread string) []tea.Cmd {
 	left := p.leave(now)
 	if i := slices.IndexFunc(p.pages, func(s shown) bool { return s.thread == thread }); i >= 0 {
 		p.pages = p.pages[:i+1]
-		return append(left, p.send(now, p.top(), conversation.Again{})...)
+		return append(left, p.send(now, p.top(), conversation.Reopened{})...)
 	}
 	p.push(thread)
 	return append(left, p.send(now, p.top(), conversation.Begin{})...)

@@ -198,7 +198,7 @@ func (a *Ask) Paste(text string) (fits bool) {
 
 // Lines draws the question in at most height lines, at least 2: its subject, then the
 // answers. The subject is shortened to one line before an answer is hidden; hidden answers
-// are counted. cwd is the directory of its thread. x and y say where the cursor is, x is -1
+// are counted. cwd is the directory of its thread. x and y say where the caret is, x is -1
 // if nothing is typed.
 func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, height int) (lines []string, x, y int) {
 	p := &painter{styles: styles, width: width, now: now, cwd: screen.OneLine(cwd)}

@@ -9,7 +9,7 @@ import (
 )
 
 // questionBox draws the shown question in at most room rows: what it is about, above the
-// options. x and y say where the cursor is, x is -1 if nothing is typed there.
+// options. x and y say where the caret is, x is -1 if nothing is typed there.
 func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 	q := d.m.asks.front()
 	v := &d.m.view

@@ -247,7 +247,7 @@ func (c *children) at() int {
 }
 
 // childrenKey is a key in the list of the threads below.
-func (h hands) childrenKey(name string) []screen.Action {
+func (h keyboard) childrenKey(name string) []screen.Action {
 	c := &h.m.children
 	step := 0
 	switch name {
@@ -284,7 +284,7 @@ func (h hands) childrenKey(name string) []screen.Action {
 }
 
 // listChildren opens the list of the threads below.
-func (h hands) listChildren() {
+func (h keyboard) listChildren() {
 	if len(h.m.children.threads) == 0 {
 		h.m.status = "No thread is below this one."
 		return

@@ -60,7 +60,7 @@ func (m *Model) named() (names []string, exact *agentCommand) {
 func (m *Model) completes() bool {
 	word, ok := slash(m.input.text)
 	names, _ := m.named()
-	if !ok || m.input.cursor != len(word)+1 || len(names) == 0 {
+	if !ok || m.input.caret != len(word)+1 || len(names) == 0 {
 		return false
 	}
 	common := names[0]
@@ -70,7 +70,7 @@ func (m *Model) completes() bool {
 		}
 	}
 	rest := strings.ToValidUTF8(common[len(word):], "")
-	if len(names) == 1 && m.input.cursor == len(m.input.text) && "/"+common != helpCommand {
+	if len(names) == 1 && m.input.caret == len(m.input.text) && "/"+common != helpCommand {
 		rest += " "
 	}
 	// Of several the line above names all.

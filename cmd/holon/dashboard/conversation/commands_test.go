@@ -39,7 +39,7 @@ func TestTabCompletesACommandOfTheAgent(t *testing.T) {
 	} {
 		p := withCommands(t, "commit", "commits-of", "review", "bad name", "re\x1bd")
 		p.keys(typed, "<tab>")
-		if got := p.m.input.text; got != want || p.m.input.cursor != len(want) {
+		if got := p.m.input.text; got != want || p.m.input.caret != len(want) {
 			t.Errorf("%q becomes %q, want %q", typed, got, want)
 		}
 		if left := p.m.focus != onInput; left != (typed == want) {

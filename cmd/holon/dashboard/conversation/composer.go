@@ -65,7 +65,7 @@ func (m *Model) ask() string {
 }
 
 // submit sends the text, or asks first.
-func (h hands) submit() []screen.Action {
+func (h keyboard) submit() []screen.Action {
 	text := strings.TrimSpace(h.m.input.text)
 	switch {
 	case text == "":
@@ -119,7 +119,7 @@ func (m *Model) sent(d screen.Done) {
 }
 
 // paste puts a pasted text where a person types. It never submits.
-func (h hands) paste(text string) {
+func (h keyboard) paste(text string) {
 	h.m.status = ""
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if h.m.focus == onQuestion && h.m.typing() {

@@ -11,7 +11,7 @@
 //   - No typed text is lost, and no paste, question or end of a turn submits one.
 //
 // A Model has three parts that work on it: intake takes what comes from the server,
-// hands do what the person does, drawing makes the picture.
+// keyboard does what the person asks for, drawing makes the picture.
 //
 // The dashboard and `holon chat` show it.
 package conversation

@@ -9,11 +9,11 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// How much is shown of what is folded, and of what is unfolded.
+// How much is shown of a block that is not expanded, and of one that is.
 const (
-	foldedDiff  = 8   // lines of a diff
+	shortDiff   = 8   // lines of a diff
 	tailOfOpen  = 3   // lines of the output of a tool at work
-	mostLines   = 500 // of an unfolded output
+	mostLines   = 500 // of an expanded output
 	widestProse = 110 // columns: longer lines are hard to read
 )
 
@@ -211,7 +211,7 @@ func (p *painter) message(r *rows, it *item, rendered []string) {
 
 func (p *painter) reasoning(r *rows, e *entry) {
 	text := strings.TrimSpace(screen.Clean(string(e.item.body.text)))
-	if e.unfolded {
+	if e.expanded {
 		r.wrapped(p.styles.Dim, "∴", p.styles.Dim, text)
 		p.rest(r, e.item)
 		return
@@ -347,7 +347,7 @@ func (p *painter) rewind(r *rows, e *entry) {
 		tail = "▸ " + screen.Plural(w.items, "item") + " superseded"
 	}
 	r.head(p.styles.Waiting, "↺", p.styles.Dim.Paint(text), tail)
-	if !e.unfolded {
+	if !e.expanded {
 		return
 	}
 	for _, line := range w.lines {

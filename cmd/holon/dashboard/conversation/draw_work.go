@@ -28,17 +28,17 @@ func (p *painter) tool(r *rows, e *entry) {
 		tail = append(tail, "at work")
 	}
 	switch {
-	case e.unfolded:
+	case e.expanded:
 		tail = append(tail, "▾")
 	case len(lines) > 0:
 		tail = append(tail, "▸ "+screen.Plural(len(lines), "line"))
-	case e.foldable():
+	case e.expandable():
 		tail = append(tail, "▸")
 	}
 	r.head(style, sign, screen.OneLine(it.content.Headline()), strings.Join(tail, " "))
 	switch {
-	case e.unfolded:
-		p.unfolded(r, it, lines)
+	case e.expanded:
+		p.expanded(r, it, lines)
 	case it.open() && len(lines) > 0:
 		for _, line := range lines[max(0, len(lines)-tailOfOpen):] {
 			r.add(s.Dim, "│ "+line)
@@ -46,8 +46,8 @@ func (p *painter) tool(r *rows, e *entry) {
 	}
 }
 
-// unfolded is what a tool got and gave.
-func (p *painter) unfolded(r *rows, it *item, lines []string) {
+// expanded is what a tool got and gave.
+func (p *painter) expanded(r *rows, it *item, lines []string) {
 	s := p.styles
 	if it.content.Cwd != "" {
 		r.add(s.Dim, "in "+screen.OneLine(it.content.Cwd))
@@ -118,8 +118,8 @@ func (p *painter) plan(r *rows, it *item, newest bool) {
 
 func (p *painter) files(r *rows, e *entry) {
 	it := e.item
-	most := foldedDiff
-	if e.unfolded {
+	most := shortDiff
+	if e.expanded {
 		most = mostLines
 	}
 	p.diffs(r, it.diffs, most)

@@ -18,52 +18,52 @@ func TooLong(text string) string {
 	return fmt.Sprintf("%s is too long to paste here (at most %s)", size(int64(len(text))), size(MaxTyped))
 }
 
-// editor is a text of some lines that a person writes. The cursor is never within a
+// editor is a text of some lines that a person writes. The caret is never within a
 // joined emoji or between a letter and its accents.
 type editor struct {
-	text   string
-	cursor int // in bytes
+	text  string
+	caret int // in bytes
 }
 
-// insert puts a text at the cursor; it reports false, and changes nothing, if the whole
+// insert puts a text at the caret; it reports false, and changes nothing, if the whole
 // would be too long.
 func (e *editor) insert(text string) bool {
 	if len(e.text)+len(text) > MaxTyped {
 		return false
 	}
 	text = strings.ToValidUTF8(text, "�")
-	e.text = e.text[:e.cursor] + text + e.text[e.cursor:]
-	e.cursor += len(text)
+	e.text = e.text[:e.caret] + text + e.text[e.caret:]
+	e.caret += len(text)
 	return true
 }
 
-func (e *editor) set(text string) { e.text, e.cursor = text, len(text) }
+func (e *editor) set(text string) { e.text, e.caret = text, len(text) }
 
 // key edits; it reports whether it knows the key.
 func (e *editor) key(name string) bool {
 	switch name {
 	case "left":
-		e.cursor = e.before(e.cursor)
+		e.caret = e.before(e.caret)
 	case "right":
-		e.cursor = e.after(e.cursor)
+		e.caret = e.after(e.caret)
 	case "alt+left", "ctrl+left", "alt+b":
-		e.cursor = e.wordBefore()
+		e.caret = e.wordBefore()
 	case "alt+right", "ctrl+right", "alt+f":
-		e.cursor = e.wordAfter()
+		e.caret = e.wordAfter()
 	case "home":
-		e.cursor = e.lineStart()
+		e.caret = e.lineStart()
 	case "end", "ctrl+e":
-		e.cursor = e.lineEnd()
+		e.caret = e.lineEnd()
 	case "backspace", "ctrl+h":
-		e.cut(e.before(e.cursor), e.cursor)
+		e.cut(e.before(e.caret), e.caret)
 	case "delete":
-		e.cut(e.cursor, e.after(e.cursor))
+		e.cut(e.caret, e.after(e.caret))
 	case "ctrl+w", "alt+backspace":
-		e.cut(e.wordBefore(), e.cursor)
+		e.cut(e.wordBefore(), e.caret)
 	case "ctrl+u":
-		e.cut(e.lineStart(), e.cursor)
+		e.cut(e.lineStart(), e.caret)
 	case "ctrl+k":
-		e.cut(e.cursor, e.lineEnd())
+		e.cut(e.caret, e.lineEnd())
 	case "up":
 		return e.vertical(-1)
 	case "down":
@@ -76,7 +76,7 @@ func (e *editor) key(name string) bool {
 
 func (e *editor) cut(from, to int) {
 	e.text = e.text[:from] + e.text[to:]
-	e.cursor = from
+	e.caret = from
 }
 
 // after is the position behind the character at a position, with all that is joined to
@@ -128,17 +128,17 @@ func extends(r rune) bool {
 
 func isRegion(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.cursor], '\n') + 1 }
+func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.caret], '\n') + 1 }
 
 func (e *editor) lineEnd() int {
-	if i := strings.IndexByte(e.text[e.cursor:], '\n'); i >= 0 {
-		return e.cursor + i
+	if i := strings.IndexByte(e.text[e.caret:], '\n'); i >= 0 {
+		return e.caret + i
 	}
 	return len(e.text)
 }
 
 func (e *editor) wordBefore() int {
-	head := strings.TrimRightFunc(e.text[:e.cursor], unicode.IsSpace)
+	head := strings.TrimRightFunc(e.text[:e.caret], unicode.IsSpace)
 	return strings.LastIndexFunc(head, unicode.IsSpace) + runeAt(head, strings.LastIndexFunc(head, unicode.IsSpace))
 }
 
@@ -153,37 +153,37 @@ func runeAt(s string, i int) int {
 }
 
 func (e *editor) wordAfter() int {
-	rest := e.text[e.cursor:]
+	rest := e.text[e.caret:]
 	skipped := len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsSpace))
 	if i := strings.IndexFunc(rest[skipped:], unicode.IsSpace); i >= 0 {
-		return e.cursor + skipped + i
+		return e.caret + skipped + i
 	}
 	return len(e.text)
 }
 
-// vertical moves the cursor to the line above or below, about to the same column; false
+// vertical moves the caret to the line above or below, about to the same column; false
 // if there is none.
 func (e *editor) vertical(by int) bool {
 	start := e.lineStart()
-	column := screen.Width(screen.Clean(e.text[start:e.cursor]))
+	column := screen.Width(screen.Clean(e.text[start:e.caret]))
 	switch {
 	case by < 0 && start == 0, by > 0 && e.lineEnd() == len(e.text):
 		return false
 	case by < 0:
-		e.cursor = start - 1
-		e.cursor = e.lineStart()
+		e.caret = start - 1
+		e.caret = e.lineStart()
 	default:
-		e.cursor = e.lineEnd() + 1
+		e.caret = e.lineEnd() + 1
 	}
-	start, end := e.cursor, e.lineEnd()
-	for e.cursor < end && screen.Width(screen.Clean(e.text[start:e.cursor])) < column {
-		e.cursor = e.after(e.cursor)
+	start, end := e.caret, e.lineEnd()
+	for e.caret < end && screen.Width(screen.Clean(e.text[start:e.caret])) < column {
+		e.caret = e.after(e.caret)
 	}
 	return true
 }
 
-// rows are the text wrapped to a width, with at most height rows around the cursor,
-// and where the cursor is in them.
+// rows are the text wrapped to a width, with at most height rows around the caret,
+// and where the caret is in them.
 func (e *editor) rows(width, height int) (rows []string, x, y int) {
 	width = max(width, 4)
 	var all []string
@@ -195,10 +195,10 @@ func (e *editor) rows(width, height int) (rows []string, x, y int) {
 			line = e.text[at : at+end]
 		}
 		wrapped := hardWrap(screen.Clean(line), width)
-		if e.cursor >= at && e.cursor <= at+len(line) {
-			before := hardWrap(screen.Clean(e.text[at:e.cursor]), width)
+		if e.caret >= at && e.caret <= at+len(line) {
+			before := hardWrap(screen.Clean(e.text[at:e.caret]), width)
 			y = len(all) + len(before) - 1
-			if x = screen.Width(before[len(before)-1]); x >= width { // the cursor is behind a full row
+			if x = screen.Width(before[len(before)-1]); x >= width { // the caret is behind a full row
 				x, y = 0, y+1
 				if y == len(all)+len(wrapped) {
 					wrapped = append(wrapped, "")

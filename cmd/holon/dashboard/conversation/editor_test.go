@@ -12,16 +12,16 @@ func TestTheCursorMovesByCharactersThatOneSees(t *testing.T) {
 		var e editor
 		e.insert(text)
 		var stops []int
-		for e.cursor > 0 {
-			stops = append([]int{e.cursor}, stops...)
-			before := e.cursor
-			if e.key("left"); e.cursor >= before {
+		for e.caret > 0 {
+			stops = append([]int{e.caret}, stops...)
+			before := e.caret
+			if e.key("left"); e.caret >= before {
 				t.Fatalf("%q: the cursor stays at %d", text, before)
 			}
 		}
 		for _, want := range stops {
-			if e.key("right"); e.cursor != want {
-				t.Errorf("%q: right leads to %d, want %d", text, e.cursor, want)
+			if e.key("right"); e.caret != want {
+				t.Errorf("%q: right leads to %d, want %d", text, e.caret, want)
 			}
 		}
 		e.set(text)
@@ -62,7 +62,7 @@ func TestTheEditorKnowsWordsAndLines(t *testing.T) {
 				e.insert(key)
 			}
 		}
-		if got := e.text[:e.cursor] + "|" + e.text[e.cursor:]; got != tc.want {
+		if got := e.text[:e.caret] + "|" + e.text[e.caret:]; got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.keys, got, tc.want)
 		}
 	}
@@ -105,8 +105,8 @@ func FuzzEditor(f *testing.F) {
 			}
 			width := 4 + abs(width)%100
 			rows, x, y := e.rows(width, 4)
-			if e.cursor < 0 || e.cursor > len(e.text) || y < 0 || y >= len(rows) || x < 0 || x > width {
-				t.Fatalf("%q: cursor %d at %d, %d of %q", e.text, e.cursor, x, y, rows)
+			if e.caret < 0 || e.caret > len(e.text) || y < 0 || y >= len(rows) || x < 0 || x > width {
+				t.Fatalf("%q: cursor %d at %d, %d of %q", e.text, e.caret, x, y, rows)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ type entry struct {
 	note   string
 
 	version  int  // counts its changes
-	unfolded bool // a person has unfolded it
+	expanded bool // a person has expanded it
 	weight   int  // bytes, as history has counted it
 
 	drawn   []string // its rows, as they were drawn last …
@@ -27,7 +27,7 @@ type entry struct {
 // look is everything that the rows of an entry depend on, beside the entry.
 type look struct {
 	version, width int
-	unfolded       bool
+	expanded       bool
 	rendered       int // of its Markdown: 0 = not, else its generation
 	newest, queued bool
 }
@@ -38,7 +38,7 @@ type ending struct {
 	lineage []fold.Ref
 }
 
-// rewind is what a marker has superseded, folded to a line.
+// rewind is what a marker has superseded, shortened to a line.
 type rewind struct {
 	step   string
 	tried  int // the attempt, or the try of the step
@@ -47,7 +47,7 @@ type rewind struct {
 	items  int
 }
 
-// keepSuperseded is how many superseded items a line can unfold.
+// keepSuperseded is how many superseded items a line can expand to.
 const keepSuperseded = 50
 
 func (r *rewind) add(it *item) {
@@ -60,8 +60,8 @@ func (r *rewind) add(it *item) {
 // childTurn is a turn that works for this thread, in a child thread.
 type childTurn struct{ row turnRow }
 
-// foldable tells whether unfolding shows more of the entry.
-func (e *entry) foldable() bool {
+// expandable reports whether expanding shows more of the entry.
+func (e *entry) expandable() bool {
 	switch {
 	case e.rewind != nil:
 		return len(e.rewind.lines) > 0
@@ -78,10 +78,10 @@ func (e *entry) foldable() bool {
 		for _, d := range e.item.diffs {
 			n += len(d.lines)
 		}
-		return n > foldedDiff
+		return n > shortDiff
 	}
 	return false
 }
 
 // selectable tells whether Enter does something with the entry.
-func (e *entry) selectable() bool { return e.child != nil || e.foldable() }
+func (e *entry) selectable() bool { return e.child != nil || e.expandable() }

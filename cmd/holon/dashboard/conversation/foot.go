@@ -14,7 +14,7 @@ import (
 type foot struct {
 	rows []string
 	says bool // the last rows are a sentence, so that there are no keys
-	x, y int  // of the cursor
+	x, y int  // of the caret
 }
 
 func (d drawing) foot(p *painter) foot {
@@ -190,7 +190,7 @@ func (d drawing) help(now time.Time) []screen.Key {
 	}
 	if e := d.m.history.byKey[d.m.view.selected]; e != nil && e.child != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})
-	} else if e != nil && e.unfolded {
+	} else if e != nil && e.expanded {
 		list = append(list, screen.Key{Name: "Enter", Does: "fold"})
 	} else if e != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "unfold"})

@@ -314,7 +314,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	for i := range 5 * maxHeld {
 		p.stored(fmt.Sprintf("r%d", i), "completed", said(fmt.Sprintf("stored %d.", i)))
 	}
-	p.send(Again{})
+	p.send(Reopened{})
 	for range 2000 {
 		p.keys("<pgup>")
 		if n := len(p.m.history.entries); n > 3*maxHeld+1 {

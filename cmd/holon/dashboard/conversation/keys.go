@@ -84,11 +84,11 @@ var allKeys = []screen.Key{
 	{Name: "q  ?", Does: "quit, these keys"},
 }
 
-// hands do what a person does: with keys, and by pasting.
-type hands struct{ m *Model }
+// keyboard does what a person asks for with keys and by pasting.
+type keyboard struct{ m *Model }
 
 // key takes a key.
-func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
+func (h keyboard) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	name := msg.String()
 	h.m.status = ""
 	switch {
@@ -122,7 +122,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	return h.command(now, name, msg.Text)
 }
 
-func (h hands) page(name string) []screen.Action {
+func (h keyboard) page(name string) []screen.Action {
 	if h.m.focus == onQuestion && drawing(h).scrollSubject(name) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (h hands) page(name string) []screen.Action {
 }
 
 // inputKey is a key in the input line.
-func (h hands) inputKey(name, text string) []screen.Action {
+func (h keyboard) inputKey(name, text string) []screen.Action {
 	switch name {
 	case "enter":
 		return h.submit()
@@ -169,7 +169,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 
 // questionKey is a key for the shown question. It does nothing while the question is
 // new.
-func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
+func (h keyboard) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
 	if name == "esc" && q != nil && q.leaveNote() {
 		return nil
@@ -232,7 +232,7 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 }
 
 // answerKey is a key of a typed answer.
-func (h hands) answerKey(q *question, name, text string) []screen.Action {
+func (h keyboard) answerKey(q *question, name, text string) []screen.Action {
 	if name != "enter" {
 		if !h.m.answer.key(name) && text != "" {
 			h.m.answer.insert(text)
@@ -255,7 +255,7 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 // to write already, so no letter changes anything by itself: what stops, retries or closes
 // something asks for y first. A letter that is no key does not begin a text either: of a text
 // whose first letters were keys the agent would get the rest.
-func (h hands) command(now time.Time, name, text string) []screen.Action {
+func (h keyboard) command(now time.Time, name, text string) []screen.Action {
 	if text != "" && h.m.asks.within(now, name) { // “say no” has an a, but is no answer
 		h.m.asks.strays(now, name)
 	}
@@ -329,7 +329,7 @@ const writesHere = "Tab writes to the agent."
 
 // noCommand says what to do instead of a key that does nothing here. The sentence stays
 // as long as such keys follow each other.
-func (h hands) noCommand(text string) {
+func (h keyboard) noCommand(text string) {
 	switch {
 	case text == "":
 	case h.m.thread.State == "closed":
@@ -340,7 +340,7 @@ func (h hands) noCommand(text string) {
 }
 
 // keepOpen takes a close back, if one is pending.
-func (h hands) keepOpen() bool {
+func (h keyboard) keepOpen() bool {
 	if h.m.closeAt.IsZero() {
 		return false
 	}
@@ -351,12 +351,12 @@ func (h hands) keepOpen() bool {
 
 // write enters the input line. A close that is pending is taken back: u is a letter there,
 // and who writes to the agent does not want it closed.
-func (h hands) write() {
+func (h keyboard) write() {
 	h.m.focus = onInput
 	h.keepOpen()
 }
 
-func (h hands) interrupt() {
+func (h keyboard) interrupt() {
 	t := h.m.turns.active()
 	if t == nil {
 		h.m.status = "Nothing runs here."
@@ -365,7 +365,7 @@ func (h hands) interrupt() {
 	h.m.sure = screen.SureInterrupt(h.m.Title(), t.TurnID)
 }
 
-func (h hands) retry() {
+func (h keyboard) retry() {
 	t := h.m.turns.retryable()
 	if t == nil {
 		h.m.status = screen.NothingToRetry
@@ -376,7 +376,7 @@ func (h hands) retry() {
 
 // close closes the thread soon, unless the person changes their mind. It always asks first,
 // unlike in the list: here is a line to write in, and x is a letter of many words.
-func (h hands) close() {
+func (h keyboard) close() {
 	if h.m.thread.State == "closed" {
 		h.m.status = "The thread is closed already."
 		return
@@ -400,7 +400,7 @@ func (h hands) close() {
 	})
 }
 
-func (h hands) leave() []screen.Action {
+func (h keyboard) leave() []screen.Action {
 	if h.m.options.Alone {
 		h.m.status = "q quits; Tab or Enter writes."
 		return nil
@@ -408,7 +408,7 @@ func (h hands) leave() []screen.Action {
 	return []screen.Action{screen.Back{}}
 }
 
-func (h hands) copy() []screen.Action {
+func (h keyboard) copy() []screen.Action {
 	text := h.m.options.Thread
 	if e := h.m.history.byKey[h.m.view.selected]; e != nil {
 		switch {
@@ -424,7 +424,7 @@ func (h hands) copy() []screen.Action {
 	return []screen.Action{screen.Copy{Text: text}}
 }
 
-func (h hands) answerNow() {
+func (h keyboard) answerNow() {
 	if h.m.asks.front() == nil {
 		h.m.status = "Nothing waits for an answer here."
 		return
@@ -433,16 +433,16 @@ func (h hands) answerNow() {
 	h.keepOpen() // as in the input line
 }
 
-// enter unfolds or opens the selected block. Without one Enter goes to the input line,
-// and Space unfolds the newest block on the screen.
-func (h hands) enter(name string) []screen.Action {
+// enter expands or opens the selected block. Without one Enter goes to the input line,
+// and Space expands the newest block on the screen.
+func (h keyboard) enter(name string) []screen.Action {
 	e := h.m.history.byKey[h.m.view.selected]
 	if e == nil && name == "enter" {
 		h.write()
 		return nil
 	}
 	if e == nil {
-		if e = h.lastFoldable(); e == nil {
+		if e = h.lastExpandable(); e == nil {
 			h.m.status = "Nothing here can be unfolded."
 			return nil
 		}
@@ -451,8 +451,8 @@ func (h hands) enter(name string) []screen.Action {
 	if e.child != nil {
 		return []screen.Action{screen.Open{Thread: e.child.row.ThreadID}}
 	}
-	if e.foldable() {
-		e.unfolded = !e.unfolded
+	if e.expandable() {
+		e.expanded = !e.expanded
 		h.m.history.changed(e)
 	}
 	return nil

@@ -33,13 +33,13 @@ func busy(t *testing.T, question object) *page {
 // does tells whether a key changes the page or has it ask for something.
 func (p *page) does(key tea.KeyPressMsg) bool {
 	before := strings.Join(p.check(), "\n") + p.m.input.text
-	cursor := p.m.input.cursor
+	cursor := p.m.input.caret
 	p.did()
 	p.send(key)
 	if p.m.status == writesHere || p.m.status == NoAnswer {
 		return false
 	}
-	return len(p.did()) > 0 || before != strings.Join(p.check(), "\n")+p.m.input.text || cursor != p.m.input.cursor
+	return len(p.did()) > 0 || before != strings.Join(p.check(), "\n")+p.m.input.text || cursor != p.m.input.caret
 }
 
 func nothingTyped(string) bool { return false }

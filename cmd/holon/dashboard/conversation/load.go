@@ -29,7 +29,7 @@ type loader struct {
 	missing int
 	after   int64
 	failed  string
-	again   time.Time // when to try again
+	retryAt time.Time // when to try again
 
 	items, waiting, reviews, turns json.RawMessage
 
@@ -62,7 +62,7 @@ func (in intake) due(now time.Time) []screen.Action {
 	switch {
 	case !l.begun:
 		return in.reload()
-	case !l.again.IsZero() && !now.Before(l.again):
+	case !l.retryAt.IsZero() && !now.Before(l.retryAt):
 		return in.reload()
 	}
 	return in.lookAtChildren(now)
@@ -150,9 +150,9 @@ func (in intake) notLoaded(now time.Time, name string, asked any, err error) []s
 	switch name {
 	case "thread", "items", "turns", "waiting", "reviews":
 		l.failed = "The thread cannot be read. " + screen.Words(err)
-		l.again = now.Add(tryAgain)
+		l.retryAt = now.Add(tryAgain)
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
-			l.again = time.Time{}
+			l.retryAt = time.Time{}
 		}
 	case "older turns":
 		in.m.turns.older = cursor
@@ -215,9 +215,9 @@ type (
 // begin shows what has been read, and follows the thread from there.
 func (in intake) begin(now time.Time) []screen.Action {
 	l := &in.m.loader
-	unfolded := map[string]bool{}
+	expanded := map[string]bool{}
 	for _, e := range in.m.history.entries {
-		unfolded[e.key] = e.unfolded
+		expanded[e.key] = e.expanded
 	}
 	in.m.history, in.m.turns = newHistory(), newTurns()
 	in.m.cursor = l.after
@@ -231,9 +231,9 @@ func (in intake) begin(now time.Time) []screen.Action {
 	out := in.judge(now, l.waiting)
 	judgeReviews(in, now, l.reviews)
 	in.placeChildren()
-	for key := range unfolded {
+	for key := range expanded {
 		if e := in.m.history.byKey[key]; e != nil {
-			e.unfolded = unfolded[key]
+			e.expanded = expanded[key]
 		}
 	}
 	l.items, l.turns, l.waiting, l.reviews = nil, nil, nil, nil

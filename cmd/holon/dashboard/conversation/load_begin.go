@@ -65,7 +65,7 @@ func (in intake) firstItems(result json.RawMessage) {
 	in.addNewer(result)
 	for _, e := range in.m.history.entries {
 		if known := old.byKey[e.key]; known != nil {
-			e.unfolded = known.unfolded
+			e.expanded = known.expanded
 		}
 	}
 	in.m.view.toBegin(in.m.history)

@@ -102,9 +102,9 @@ func New(options Options) *Model {
 // Begin is the first message: the page asks for what it shows.
 type Begin struct{}
 
-// Again says that the page is shown again after another one was: it reads the thread
+// Reopened says that the page is shown again after another one was: it reads the thread
 // again, because it has not been followed meanwhile.
-type Again struct{}
+type Reopened struct{}
 
 // Counts are what the model has done so far.
 func (m *Model) Counts() Counts { return m.counts }
@@ -146,20 +146,20 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	var out []screen.Action
 	switch msg := msg.(type) {
 	case Begin:
-	case Again:
+	case Reopened:
 		out = intake{m}.reload()
 		m.view.changed()
 	case tea.WindowSizeMsg:
 		m.view.width, m.view.height = msg.Width, msg.Height
 		m.view.changed()
 	case tea.KeyPressMsg:
-		out = hands{m}.key(now, msg)
+		out = keyboard{m}.key(now, msg)
 		m.view.changed()
 	case tea.PasteMsg:
 		if m.naming != nil {
 			m.status = m.naming.Paste(msg)
 		} else {
-			hands{m}.paste(msg.Content)
+			keyboard{m}.paste(msg.Content)
 		}
 		m.view.changed()
 	case client.Event:

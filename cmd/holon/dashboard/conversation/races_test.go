@@ -49,7 +49,7 @@ func TestThreadsBelowAreAskedForInEachRound(t *testing.T) {
 	p.kept = nil // they never come
 	p.below = []object{child("tests", thread, 1, "idle", 400)}
 	p.slow = false
-	p.send(Again{})
+	p.send(Reopened{})
 	p.shows("├ child the tests")
 }
 

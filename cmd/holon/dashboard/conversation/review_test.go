@@ -34,7 +34,7 @@ func TestAReviewIsAnsweredOnThePageOfItsThread(t *testing.T) {
 	for name, begin := range map[string]func(p *page){
 		"its turn ends":      func(p *page) { p.open(); p.started("t1"); p.inReview(1, "All tests pass.") },
 		"it waits already":   func(p *page) { p.seq = 9; p.inReview(1, "All tests pass."); p.open() },
-		"after a connection": func(p *page) { p.open(); p.inReview(1, "All tests pass."); p.send(Again{}) },
+		"after a connection": func(p *page) { p.open(); p.inReview(1, "All tests pass."); p.send(Reopened{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPage(t, 80, 24)

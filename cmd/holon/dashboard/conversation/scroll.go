@@ -10,7 +10,7 @@ import (
 func (v *view) toEnd() { v.follow, v.below, v.top, v.offset = true, 0, "", 0 }
 
 // scroll moves the window by some rows, upwards if they are negative.
-func (h hands) scroll(by int) []screen.Action {
+func (h keyboard) scroll(by int) []screen.Action {
 	v := &h.m.view
 	h.m.loader.jumps = false
 	if v.width == 0 || len(h.m.history.entries) == 0 {
@@ -60,7 +60,7 @@ func (m *Model) atEnd(i, offset int) bool {
 }
 
 // toNewest follows the end; what was dropped there is read again.
-func (h hands) toNewest() []screen.Action {
+func (h keyboard) toNewest() []screen.Action {
 	h.m.view.toEnd()
 	h.m.loader.jumps = false
 	if h.m.history.newer != "" {
@@ -72,7 +72,7 @@ func (h hands) toNewest() []screen.Action {
 
 // toBegin goes to the first block of the thread. If it is not held, the thread is read
 // from its beginning.
-func (h hands) toBegin() []screen.Action {
+func (h keyboard) toBegin() []screen.Action {
 	switch {
 	case len(h.m.history.entries) == 0:
 		return nil
@@ -102,8 +102,8 @@ func (m *Model) lastWindow() (top string, offset int) {
 	return "", 0
 }
 
-// selectNext selects the next block that can be unfolded or opened, or the one before.
-func (h hands) selectNext(down bool) []screen.Action {
+// selectNext selects the next block that can be expanded or opened, or the one before.
+func (h keyboard) selectNext(down bool) []screen.Action {
 	v := &h.m.view
 	var list []*entry
 	for _, e := range h.m.history.entries {
@@ -144,8 +144,8 @@ func (h hands) selectNext(down bool) []screen.Action {
 	return nil
 }
 
-// lastFoldable is the newest block on the screen that can be unfolded or opened.
-func (h hands) lastFoldable() *entry {
+// lastExpandable is the newest block on the screen that can be expanded or opened.
+func (h keyboard) lastExpandable() *entry {
 	for _, key := range slices.Backward(h.m.view.visible) {
 		if e := h.m.history.byKey[key]; e != nil && e.selectable() {
 			return e

@@ -38,7 +38,7 @@ type view struct {
 	scrolls       bool // the timeline is longer than the window
 	subjectOf     string
 	lines         []string
-	cursor        struct {
+	caret         struct {
 		x, y int
 		show bool
 	}
@@ -80,7 +80,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() || m.wantsNewer() {
 		sooner(now)
 	}
-	sooner(m.loader.again)
+	sooner(m.loader.retryAt)
 	sooner(m.closeAt)
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
@@ -103,7 +103,7 @@ func (m *Model) wantsNewer() bool {
 
 // Cursor implements screen.Page.
 func (m *Model) Cursor(width, height int) (x, y int, show bool) {
-	c := m.view.cursor
+	c := m.view.caret
 	return c.x, c.y, c.show && width == m.view.width && height == m.view.height
 }
 
@@ -113,7 +113,7 @@ type drawing struct{ m *Model }
 // draw draws all of it.
 func (d drawing) draw(now time.Time) []string {
 	v := &d.m.view
-	v.cursor.show = false
+	v.caret.show = false
 	width, height := v.width, v.height
 	if width < leastWidth || height < leastHeight {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
@@ -143,11 +143,11 @@ func (d drawing) draw(now time.Time) []string {
 	v.area = max(0, room+1-len(lines)-len(box))
 	lines = append(lines, screen.Fill(d.timeline(p), width, v.area)...)
 	if boxX >= 0 {
-		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
+		v.caret.x, v.caret.y, v.caret.show = boxX, len(lines)+boxY, true
 	}
 	lines = append(lines, box...)
 	if d.m.focus == onInput || d.m.naming != nil {
-		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
+		v.caret.x, v.caret.y, v.caret.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)
 	if !foot.says {
@@ -317,7 +317,7 @@ func (d drawing) down(i, offset, most int) (lines []string, full bool) {
 
 // rowsOf are the rows of a block, drawn anew only if it has changed.
 func (d drawing) rowsOf(e *entry) []string {
-	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
+	as := look{version: e.version, width: d.m.view.width, expanded: e.expanded, newest: true}
 	var rendered []string
 	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if e.end != nil {

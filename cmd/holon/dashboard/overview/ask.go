@@ -29,7 +29,7 @@ type asked struct {
 	seq        int64             // of the thread when the question was read
 	ask        *conversation.Ask // nil until it was read
 	sent       bool
-	x, y       int // of the cursor in the lines that were drawn last; x is -1 if there is none
+	x, y       int // of the caret in the lines that were drawn last; x is -1 if there is none
 }
 
 // typing reports whether the answer is a text.
@@ -164,7 +164,7 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 	}
 	end := m.asked.read(callEnd)
 	m.asked = nil
-	m.frozen = now.Add(settle)
+	m.frozen = now.Add(orderStays)
 	return []screen.Action{end}
 }
 

@@ -4,5 +4,5 @@
 // It is a pure model (screen.Page): it takes messages and times and gives lines,
 // and has no I/O, goroutine or clock. Only the rows that are visible are drawn.
 // The selection follows the id of a thread. The order of rows stays as it is for
-// settle after each key, so that nothing moves under a person's hand.
+// orderStays after each key, so that nothing moves under a person's hand.
 package overview

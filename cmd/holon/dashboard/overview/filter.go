@@ -76,7 +76,7 @@ func (l *list) kept(width int) string {
 	return filterPrompt + screen.Fit(filter, max(width-len(filterPrompt)-screen.Width(end), 1)) + end
 }
 
-func (f *filterLine) cursor() int {
+func (f *filterLine) caret() int {
 	if c := f.input.Cursor(); c != nil {
 		return len(filterPrompt) + c.X
 	}

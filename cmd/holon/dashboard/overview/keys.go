@@ -139,7 +139,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		if why := m.list.noClosed(); why != "" {
 			return say(why)
 		}
-		m.list.unfolded = !m.list.unfolded
+		m.list.closedShown = !m.list.closedShown
 		m.arrangeNow()
 		if i := slices.Index(m.list.in, closed); i >= 0 { // what was asked for comes into sight
 			m.Select(m.list.rows[i].ID)
@@ -166,7 +166,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	return noCommand(key)
 }
 
-// noClosed says why c shows and folds nothing, "" if it does.
+// noClosed says why c shows and hides nothing, "" if it does.
 func (l *list) noClosed() string {
 	switch {
 	case l.filter != "":

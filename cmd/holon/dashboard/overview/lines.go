@@ -147,7 +147,7 @@ func (l *list) entries() []entry {
 		if l.partly {
 			entries = append(entries, entry{says: "More match than are shown: type more of what you look for."})
 		}
-	case !l.unfolded && l.counts[closed]+l.beyond.Closed > 0:
+	case !l.closedShown && l.counts[closed]+l.beyond.Closed > 0:
 		entries = append(entries, entry{says: l.heading(closed) + ": c shows them"})
 	}
 	return entries

@@ -19,12 +19,12 @@ type list struct {
 	used    used
 	shared  map[string]int // threads that write in a directory, if more than one does
 
-	selected string
-	wanted   string // selected as soon as it is listed: the thread that the person has started
-	place    int    // of the selected row when it was last found
-	filter   string
-	partly   bool // the server has more threads that match it than it has listed
-	unfolded bool // closed threads are shown
+	selected    string
+	wanted      string // selected as soon as it is listed: the thread that the person has started
+	row         int    // index of the selected row when it was last found
+	filter      string
+	partly      bool // the server has more threads that match it than it has listed
+	closedShown bool // closed threads are shown
 
 	served bool   // the server counts threads, and finds them by a text
 	beyond Counts // threads that are not held
@@ -107,7 +107,7 @@ func (l *list) arrange() {
 		if !l.matches(t) {
 			continue
 		}
-		if g != closed || l.unfolded || l.filter != "" {
+		if g != closed || l.closedShown || l.filter != "" {
 			l.rows = append(l.rows, t)
 			l.used.note(l, t)
 		}
@@ -157,13 +157,13 @@ func (l *list) find() {
 		l.selected, l.wanted = l.wanted, ""
 	}
 	if i := l.index(l.selected); i >= 0 {
-		l.place = i
+		l.row = i
 		return
 	}
-	l.place = max(min(l.place, len(l.rows)-1), 0)
+	l.row = max(min(l.row, len(l.rows)-1), 0)
 	l.selected = ""
 	if len(l.rows) > 0 {
-		l.selected = l.rows[l.place].ID
+		l.selected = l.rows[l.row].ID
 	}
 }
 
@@ -177,8 +177,8 @@ func (l *list) move(n int) {
 	if len(l.rows) == 0 {
 		return
 	}
-	l.place = max(min(l.place+n, len(l.rows)-1), 0)
-	l.selected, l.wanted = l.rows[l.place].ID, ""
+	l.row = max(min(l.row+n, len(l.rows)-1), 0)
+	l.selected, l.wanted = l.rows[l.row].ID, ""
 }
 
 // current is the selected thread, nil if there is none.

@@ -24,8 +24,8 @@ func TestHeadingsAgreeWithTheTopLineWhileRowsStay(t *testing.T) {
 	answered.Summary.Status, answered.Summary.Waiting, answered.Summary.WaitingCount, answered.LatestSeq = "idle", nil, 0, 51
 	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{answered}})
 	shows(noon.Add(time.Second), "nothing needs you · 1 working", "Needs you (0)", "✓ Fix the flaky test", "Idle (2), failed (1)")
-	m.Update(noon.Add(settle), Listed{})
-	shows(noon.Add(settle), "nothing needs you", "Idle (2), failed (1)")
+	m.Update(noon.Add(orderStays), Listed{})
+	shows(noon.Add(orderStays), "nothing needs you", "Idle (2), failed (1)")
 }
 
 func TestAThreadWhoseReviewRefusesItIsNotDone(t *testing.T) {

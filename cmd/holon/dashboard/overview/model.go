@@ -14,9 +14,9 @@ import (
 
 // Bounds of time.
 const (
-	deadFor  = 500 * time.Millisecond // keys do nothing so long after they began to act on something else
-	settle   = 2 * time.Second        // the order of rows stays so long after a key
-	undoTime = 5 * time.Second        // a close is sent so long after its key
+	deadFor    = 500 * time.Millisecond // keys do nothing so long after they began to act on something else
+	orderStays = 2 * time.Second        // the order of rows stays so long after a key
+	undoTime   = 5 * time.Second        // a close is sent so long after its key
 )
 
 // Messages of the program to the overview, besides those of package screen.
@@ -146,10 +146,10 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case Terminal:
 		m.cwd = string(msg)
 	case tea.KeyPressMsg:
-		m.frozen = now.Add(settle)
+		m.frozen = now.Add(orderStays)
 		actions = append(actions, m.key(now, msg)...)
 	case tea.PasteMsg:
-		m.frozen = now.Add(settle)
+		m.frozen = now.Add(orderStays)
 		actions = append(actions, m.paste(msg)...)
 	case screen.Done:
 		actions = append(actions, m.done(now, msg)...)
@@ -157,7 +157,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.lost = lostSince(m.lost, now, msg.State)
 	}
 	actions = append(actions, findMore(m, now)...)
-	m.settle(now)
+	m.sortWhenDue(now)
 	if turnedBy(msg) && !sent && before != "" && before != actsOn(m) {
 		m.turned, m.turnedFrom = now, before
 	}
@@ -216,8 +216,8 @@ func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
 	return m.checkAsked(now)
 }
 
-// settle puts the rows in order, unless the person has just pressed a key.
-func (m *Model) settle(now time.Time) {
+// sortWhenDue puts the rows in order, unless the person has just pressed a key.
+func (m *Model) sortWhenDue(now time.Time) {
 	if m.stale && !now.Before(m.frozen) {
 		m.list.arrange()
 		m.stale = false
@@ -314,13 +314,13 @@ func (m *Model) Changes(now time.Time) time.Time {
 func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	switch {
 	case m.form != nil:
-		x, y, show = m.form.cursor(width)
+		x, y, show = m.form.caret(width)
 	case m.naming != nil:
 		x, y, show = m.naming.Cursor(width)
 	case m.asked != nil:
 		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:
-		x, show = m.filter.cursor(), true
+		x, show = m.filter.caret(), true
 	}
 	return x, y + m.screen.top, show
 }

@@ -221,11 +221,11 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 	if !strings.Contains(during, "✓ Write the migration") {
 		t.Errorf("the change is not shown in place:\n%s", during)
 	}
-	if at := m.Changes(noon.Add(time.Second)); at.After(noon.Add(settle)) {
+	if at := m.Changes(noon.Add(time.Second)); at.After(noon.Add(orderStays)) {
 		t.Errorf("it settles at %s only", at)
 	}
-	m.Update(noon.Add(settle), screen.Tick{})
-	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Idle (2), failed (1)") || m.Selected() != ended.ID {
+	m.Update(noon.Add(orderStays), screen.Tick{})
+	if after := text(m, noon.Add(orderStays), 100, 24); !strings.Contains(after, "Idle (2), failed (1)") || m.Selected() != ended.ID {
 		t.Errorf("after two seconds %s is selected:\n%s", m.Selected(), after)
 	}
 }

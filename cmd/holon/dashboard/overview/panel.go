@@ -95,14 +95,14 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		first = t.paused(says) + " · " + screen.WakeKey + " tells it"
 	}
 	lines := []string{styles.Strong.Paint(screen.Fit(first, width))}
-	place := screen.Fit(strings.Join(numbers, " · "), width)
+	footer := screen.Fit(strings.Join(numbers, " · "), width)
 	if other := l.beside(t); other != "" {
 		crowd := "!! “" + screen.Fit(other, max(width/3, 8)) + "” works here too: "
 		lines = append(lines, styles.Waiting.Paint(screen.Fit(crowd+screen.FitLeft(at, width-screen.Width(crowd)), width)))
 	} else if at != "" {
 		lines = append(lines, screen.FitLeft(at, width))
 	}
-	return append(lines, place)
+	return append(lines, footer)
 }
 
 func cmpText(text, otherwise string) string {

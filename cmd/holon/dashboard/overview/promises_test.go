@@ -190,7 +190,7 @@ func TestRowsStayAfterAPasteAndAfterAStart(t *testing.T) {
 		return !reflect.DeepEqual(titles(m), before)
 	}
 	m := loaded(five()...)
-	if m.Update(noon, tea.PasteMsg{Content: "x"}); moves(m, noon.Add(settle-1)) {
+	if m.Update(noon, tea.PasteMsg{Content: "x"}); moves(m, noon.Add(orderStays-1)) {
 		t.Error("rows move right after a paste")
 	}
 	for _, pressed := range []bool{true, false} {
