@@ -63,7 +63,7 @@ RACED = $(shell $(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline
 
 .PHONY: test
 test: setup ## Run all tests, the short crash, power-cut and full-disk runs among them (BESIDE=race: only what make race does not run in full)
-	./.ci/in-memory $(if $(BESIDE),./.ci/beside '$(RACED)',$(GO) test) -p $(AT_ONCE) $(TESTFLAGS) $(LONG) ./console/browsertest ./faults ./...
+	./.ci/in-memory $(if $(BESIDE),./.ci/beside '$(RACED)',$(GO) test) -p $(AT_ONCE) $(TESTFLAGS) $(LONG) ./internal/test/browsertest ./internal/test/faults ./...
 	@./.ci/setup # last, so that what was not tested is seen
 
 # SQLite is compiled once more for the detector, which does not look into it: with -O1 in half of the time.
@@ -110,22 +110,22 @@ pictures: ## Draw the pictures of the documents from real terminals (about four 
 .PHONY: pictures-console
 pictures-console: ## Take pictures of every page of the console, on a phone and a desktop, light and dark (needs chromium)
 	mkdir -p dist/pictures
-	PICTURES=$(CURDIR)/dist/pictures REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestPictures ./console/browsertest
+	PICTURES=$(CURDIR)/dist/pictures REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestPictures ./internal/test/browsertest
 	cp dist/pictures/console-thread-tools-desktop-light.png docs/pictures/console.png
 	cp dist/pictures/console-overview-phone-dark.png docs/pictures/console-phone.png
 
 .PHONY: soak-console
 soak-console: ## Kill the server under the console at random in RUNS=50 random worlds (needs chromium)
-	CONSOLE_SOAK=$(RUNS) REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 1h -run TestThePageIsExactAfterRandomKills ./console/browsertest
+	CONSOLE_SOAK=$(RUNS) REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 1h -run TestThePageIsExactAfterRandomKills ./internal/test/browsertest
 
 .PHONY: soak-questions
 soak-questions: ## Stop and kill the server RUNS=20 times under turns that wait for a person, beside pauses, prunes, second restarts and full disks
-	RUNS=$(RUNS) $(GO) test -count=1 -v -timeout 1h -run TestQuestionsOutlive ./faults
+	RUNS=$(RUNS) $(GO) test -count=1 -v -timeout 1h -run TestQuestionsOutlive ./internal/test/faults
 
 .PHONY: bench-people
 bench-people: build ## Measure what a person feels of the dashboard and of the console (about three minutes)
-	$(GO) run ./bench/people --holon $(BIN)
-	BENCH_CONSOLE=1 REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestWhatAPersonFeels ./console/browsertest
+	$(GO) run ./internal/bench/people --holon $(BIN)
+	BENCH_CONSOLE=1 REQUIRE_BROWSER=1 $(GO) test -count=1 -v -timeout 10m -run TestWhatAPersonFeels ./internal/test/browsertest
 
 .PHONY: fuzz-short
 fuzz-short: ## Fuzz every parser with 10,000 inputs (FUZZTIME=1m: for a minute each)
@@ -133,8 +133,8 @@ fuzz-short: ## Fuzz every parser with 10,000 inputs (FUZZTIME=1m: for a minute e
 
 .PHONY: crash
 crash: ## Kill a server at every write, 200 times at random, and cut its power (long)
-	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m -skip TestKillAtEveryWriteOfDeliveries ./faults/...
-	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m -parallel 16 -run TestKillAtEveryWriteOfDeliveries ./faults
+	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m -skip TestKillAtEveryWriteOfDeliveries ./internal/test/faults/...
+	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m -parallel 16 -run TestKillAtEveryWriteOfDeliveries ./internal/test/faults
 
 .PHONY: fold
 fold: ## Fold CASES=1000000 random logs of retries and compare all readers (long)
@@ -158,14 +158,14 @@ deliveries: ## Run DELIVERIES=500 random histories of deliveries, and kill one a
 
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m
-	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...
+	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./internal/test/faults/...
 
 .PHONY: test-agents
 test-agents: ## Try real agents: AGENTS="opencode codex claude gemini qwen" (installs what is missing, up to 460 MB each); RESTARTS=10 repeats the stops and kills with an open permission
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
-	$(GO) run ./testagents/realagents/install $(AGENTS)
+	$(GO) run ./internal/test/realagents/install $(AGENTS)
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard
-	AGENTS_RESTARTS="$(RESTARTS)" HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 3h -v -run TestRealAgents ./testagents/realagents
+	AGENTS_RESTARTS="$(RESTARTS)" HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 3h -v -run TestRealAgents ./internal/test/realagents
 
 .PHONY: proxies
 proxies: ## Run the nginx and Caddy configurations of docs/security.md with the real programs (about two minutes)

@@ -16,68 +16,65 @@ const module = "github.com/seed82539d15/holon/"
 // folders of ours that its code may import. A folder's own sub-folders are
 // always allowed, and so is cmd everything.
 var mayImport = map[string][]string{
-	"host":          {},
-	"lines":         {},
-	"limits":        {},
-	"backoff":       {},
-	"nearest":       {},
-	"strict":        {"nearest"},
-	"mend":          {},
-	"sanitize":      {},
-	"skills":        {},
-	"question":      {"sanitize"},
-	"worktree":      {},
-	"notify":        {"limits"},
-	"ledger":        {"notify"},
-	"follow":        {"backoff", "notify", "ledger"},
-	"items":         {"strict", "notify", "ledger"},
-	"threads":       {"notify", "ledger", "items"},
-	"turns":         {"backoff", "nearest", "sanitize", "question", "notify", "ledger", "items", "threads"},
-	"inbox":         {"sanitize", "notify", "ledger", "items", "threads", "turns"},
-	"cursors":       {"notify", "ledger", "threads", "turns"},
-	"tokens":        {"nearest", "notify", "ledger", "threads", "turns"},
-	"engine":        {"limits", "sanitize", "question", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
-	"hooks":         {"limits", "strict", "mend", "sanitize", "notify", "ledger", "threads", "turns", "inbox"},
-	"bridges":       {"backoff", "nearest", "sanitize", "question", "notify", "ledger", "follow", "items", "threads", "turns", "inbox", "cursors"},
-	"bridges/kinds": {"sanitize", "notify", "turns", "bridges", "agents/process"},
-	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens"},
-	"agents":        {"limits", "nearest", "backoff", "strict", "mend", "lines", "notify", "items", "turns", "host"},
-	"persist":       {"limits", "sanitize", "question", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
-	"api":           {"limits", "nearest", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens", "events", "worktree"},
-	"tools":         {"mend", "nearest", "sanitize", "skills", "notify", "items", "threads", "turns", "inbox", "tokens", "api"},
-	"rpc":           {"nearest", "limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
-	"rpc/client":    {"backoff", "mend", "lines", "notify", "host"},
-	"rpc/admission": {"host"},
-	"console":       {},
-	"clients":       {},
-	"conformance":   {},
-	"bench":         {"nearest", "rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
-	testsOnly:       {"question", "notify", "items", "turns", "engine"},
-	"cmd":           nil,                      // everything
-	"faults":        nil,                      // tests only
-	"docs":          {"rpc/client", "notify"}, // examples: whoever copies them has the client and its fold at most
-
-	"rpc/client/wire": {}, // so that who imports the types links nothing of the server
+	"internal/host":     {},
+	"internal/lines":    {},
+	"internal/limits":   {},
+	"internal/backoff":  {},
+	"internal/nearest":  {},
+	"internal/strict":   {"internal/nearest"},
+	"internal/mend":     {},
+	"internal/sanitize": {},
+	"question":          {"internal/sanitize"},
+	"internal/worktree": {},
+	"notify":            {"internal/limits"},
+	"ledger":            {"notify"},
+	"follow":            {"internal/backoff", "notify", "ledger"},
+	"items":             {"internal/strict", "notify", "ledger"},
+	"threads":           {"notify", "ledger", "items"},
+	"turns":             {"internal/backoff", "internal/nearest", "internal/sanitize", "question", "notify", "ledger", "items", "threads"},
+	"inbox":             {"internal/sanitize", "notify", "ledger", "items", "threads", "turns"},
+	"cursors":           {"notify", "ledger", "threads", "turns"},
+	"tokens":            {"internal/nearest", "notify", "ledger", "threads", "turns"},
+	"engine":            {"internal/limits", "internal/sanitize", "question", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
+	"hooks":             {"internal/limits", "internal/strict", "internal/mend", "internal/sanitize", "notify", "ledger", "threads", "turns", "inbox"},
+	"bridges":           {"internal/backoff", "internal/nearest", "internal/sanitize", "question", "notify", "ledger", "follow", "items", "threads", "turns", "inbox", "cursors"},
+	"bridges/kinds":     {"internal/sanitize", "notify", "turns", "bridges", "agents/process"},
+	"internal/events":   {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens"},
+	"agents":            {"internal/limits", "internal/nearest", "internal/backoff", "internal/strict", "internal/mend", "internal/lines", "notify", "items", "turns", "internal/host"},
+	"persist":           {"internal/limits", "internal/sanitize", "question", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "internal/events"},
+	"api":               {"internal/limits", "internal/nearest", "internal/strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "tokens", "internal/events", "internal/worktree"},
+	"tools":             {"internal/mend", "internal/nearest", "internal/sanitize", "notify", "items", "threads", "turns", "inbox", "tokens", "api"},
+	"rpc":               {"internal/nearest", "internal/limits", "internal/lines", "notify", "threads", "turns", "inbox", "api", "tools"},
+	"rpc/client":        {"internal/backoff", "internal/mend", "internal/lines", "notify", "internal/host"},
+	"rpc/admission":     {"internal/host"},
+	"console":           {},
+	"clients":           {},
+	"conformance":       {},
+	"internal/bench":    {"internal/nearest", "rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
+	testsOnly:           nil,
+	"cmd":               nil,                      // everything
+	"docs":              {"rpc/client", "notify"}, // examples: whoever copies them has the client and its fold at most
+	"rpc/client/wire":   {},                       // so that who imports the types links nothing of the server
 }
 
-// testsOnly is the folder of agents and suites for tests: what is in it is
-// imported by tests and by itself.
-const testsOnly = "testagents"
+// testsOnly is the folder of what only tests need: agents, suites, helpers, and the tests of
+// the real program. Tests and its own packages import it.
+const testsOnly = "internal/test"
 
 // onlyImporter names the folders that alone may import a library.
 var onlyImporter = map[string][]string{
-	"github.com/mattn/go-sqlite3":                {"persist/sqlite", "bench"},
-	"github.com/sourcegraph/jsonrpc2":            {"rpc/client", "bench"},
+	"github.com/mattn/go-sqlite3":                {"persist/sqlite", "internal/bench"},
+	"github.com/sourcegraph/jsonrpc2":            {"rpc/client", "internal/bench"},
 	"github.com/spf13/cobra":                     {"cmd"},
 	"github.com/BurntSushi/toml":                 {"cmd"},
-	"github.com/mattn/go-runewidth":              {"cmd"},
-	"charm.land":                                 {"cmd"},
-	"github.com/charmbracelet/x/ansi":            {"cmd"},                 // tests only
-	"github.com/chromedp":                        {"console/browsertest"}, // tests only
+	"github.com/mattn/go-runewidth":              {"cmd", testsOnly},
+	"charm.land":                                 {"cmd", testsOnly},
+	"github.com/charmbracelet/x/ansi":            {"cmd"},                       // tests only
+	"github.com/chromedp":                        {"internal/test/browsertest"}, // tests only
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"golang.org/x/time":                          {"hooks"},
-	"github.com/standard-webhooks":               {"bridges/kinds/kindstest"}, // tests only
+	"github.com/standard-webhooks":               {"internal/test/kindstest"}, // tests only
 	"code.dny.dev/ssrf":                          {"bridges/kinds"},
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance", "tools"},
 	"github.com/modelcontextprotocol/go-sdk":     {"tools"},
@@ -138,10 +135,7 @@ func ruleOf(from string) (rule string, allowed []string) {
 	return rule, allowed
 }
 
-// forTests reports whether a package is for tests only: it is in testsOnly, or
-// a suite or helper beside what it tests, whose name ends so, or below one.
-func forTests(path string) bool {
-	return within(path, testsOnly) || strings.HasSuffix(path, "test") || strings.Contains(path, "test/")
-}
+// forTests reports whether a package is for tests only.
+func forTests(path string) bool { return within(path, testsOnly) }
 
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

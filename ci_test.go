@@ -21,7 +21,7 @@ func TestWhatShortRunsLeaveOutIsKnown(t *testing.T) {
 		"cmd/holon TestArchiveOfAReleaseIsWholeAndReproducible", // in itself
 		"cmd/holon/dashboard TestPictures",                      // a helper of another package
 		"agents/exec TestTextNeverDependsOnWhereThePiecesBegin", // rapid
-		"persist/persisttest/memory TestStorePassesTheSuite",
+		"persist/sqlite TestStorePassesTheSuite",                // a suite for all stores
 	} {
 		if !strings.Contains(list, "\n"+test+"\n") {
 			t.Errorf("%s is not in it", test)
@@ -41,12 +41,12 @@ func TestOnlyWhatIsLeftOfAPackageIsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := filepath.Join(t.TempDir(), "list")
-	for file, text := range map[string]string{list: "engine TestOne\nengine TestTwo\ncmd/holon TestThree\nlines TestFour\n", list + ".packages": "cmd/holon\nengine\n"} {
+	for file, text := range map[string]string{list: "engine TestOne\nengine TestTwo\ncmd/holon TestThree\ninternal/lines TestFour\n", list + ".packages": "cmd/holon\nengine\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for dir, want := range map[string]string{"engine": "-test.v -test.run=^(TestOne|TestTwo)$\n", "cmd/holon": "-test.v -test.run=^(TestThree)$\n", "lines": "-test.v\n"} {
+	for dir, want := range map[string]string{"engine": "-test.v -test.run=^(TestOne|TestTwo)$\n", "cmd/holon": "-test.v -test.run=^(TestThree)$\n", "internal/lines": "-test.v\n"} {
 		cmd := exec.Command(filepath.Join(root, ".ci/beside"), "echo", "-test.v")
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "BESIDE_ROOT="+root, "BESIDE_LIST="+list)
 		if out, err := cmd.Output(); err != nil || string(out) != want {

@@ -14,12 +14,12 @@ import (
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/notify/notifytest"
 	"github.com/seed82539d15/holon/persist/sqlite"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

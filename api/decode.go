@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/strict"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/strict"
 )
 
 // WireOptions are the options with which results are encoded. Requests hold no

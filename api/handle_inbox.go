@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/events"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

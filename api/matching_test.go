@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/worktree"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // branches knows directories, and fails if one is asked to be read.

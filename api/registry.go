@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )

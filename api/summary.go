@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/worktree"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // ListView says what a list shows of each row.

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/worktree"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // glances answers summaries, and keeps what was asked for.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/seed82539d15/holon/events"
+	"github.com/seed82539d15/holon/internal/events"
 )
 
 // TypeScript returns type declarations of the whole protocol, made from the

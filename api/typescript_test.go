@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // The compiler can narrow each union by its literal member, and refuses members

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

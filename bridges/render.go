@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/question"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 

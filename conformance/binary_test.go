@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // binary builds the command once for all tests of this package.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/markdown/markdowntest"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/markdowntest"
 )
 
 // The tests of the page's modules are in test/*.test.js. Node runs them without a browser,

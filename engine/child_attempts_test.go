@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

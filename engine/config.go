@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/turns"
 )
 

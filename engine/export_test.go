@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/notify/notifytest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
 )

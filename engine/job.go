@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

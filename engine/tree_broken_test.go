@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/engine"
-	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 func benchWorld(b *testing.B, idle int) *world {

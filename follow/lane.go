@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed82539d15/holon/backoff"
+	"github.com/seed82539d15/holon/internal/backoff"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )

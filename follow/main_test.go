@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 )
 

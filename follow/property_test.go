@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/limits"
-	"github.com/seed82539d15/holon/strict"
+	"github.com/seed82539d15/holon/internal/limits"
+	"github.com/seed82539d15/holon/internal/strict"
 )
 
 // input is a verified webhook as expressions see it. One goroutine uses it.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // The event families of GitHub's events.

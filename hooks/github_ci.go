@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // outcome is how a run ended, in words.

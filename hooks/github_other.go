@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 func (e *event) push() bool {

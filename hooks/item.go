@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/mend"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // made is what the mapping has made of one webhook.

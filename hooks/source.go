@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // The kinds of source.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/inbox/schedule"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

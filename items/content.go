@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/strict"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/strict"
 )
 
 // Raw is JSON that is kept as it came.

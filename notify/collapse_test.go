@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
-	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 // reading is a cursor and a client behind it.

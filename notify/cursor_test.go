@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/seed82539d15/holon/notify/notifytest"
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

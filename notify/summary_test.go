@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/notify/notifytest"
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 )
 
 const summaryHead = `{"seq":7,"thread_seq":3,"thread_id":"thread_a","turn_id":"turn_a","attempt":1,"timestamp":"2026-11-23T10:00:00.000Z"`

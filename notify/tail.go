@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 )
 
 // Tail keeps the newest frames of the log in memory, once for all streams. It

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/notify/notifytest"
 )
 
 // sent is what a stream has sent: frames and their seqs.

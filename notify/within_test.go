@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seed82539d15/holon/notify/notifytest"
+	"github.com/seed82539d15/holon/internal/test/notifytest"
 )
 
 // fewMembers has the threads of a list; it fails for "bad".

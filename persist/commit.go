@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

@@ -3,9 +3,9 @@ package persist
 import (
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/events"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"

@@ -3,8 +3,8 @@ package persist
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 )
 

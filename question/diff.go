@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // phrase says in one line what is asked for: a verb and its object where that is known, else

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // Asked is what is known of a question.

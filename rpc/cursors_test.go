@@ -9,9 +9,9 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
 )

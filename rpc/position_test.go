@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // What a read has answered is valid everywhere at once, also in the moment in which readers see

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 )
 
 // parseStart reads the query and headers of a stream: where to start and what

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 )
 
 // unread opens streams from the beginning of a log of 20 MB, in events of a size,

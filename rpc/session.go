@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/nearest"
-	"github.com/seed82539d15/holon/skills"
+	"github.com/seed82539d15/holon/internal/nearest"
+	"github.com/seed82539d15/holon/tools/skills"
 	"github.com/seed82539d15/holon/turns"
 )
 

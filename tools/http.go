@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // message is what must be known of a message before the library reads it.

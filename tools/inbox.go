@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // ServeStdio serves one client on a pair of streams, one JSON-RPC message a line,

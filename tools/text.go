@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 

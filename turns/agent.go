@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/nearest"
 )
 
 // Agent executes turns. Implementations live below package agents. All

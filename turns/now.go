@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // Recent is what the newest rows of a thread say, for Now. Texts are one line, cut.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/seed82539d15/holon/backoff"
+	"github.com/seed82539d15/holon/internal/backoff"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )

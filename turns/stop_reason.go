@@ -1,6 +1,6 @@
 package turns
 
-import "github.com/seed82539d15/holon/sanitize"
+import "github.com/seed82539d15/holon/internal/sanitize"
 
 // plainStops are the stop reasons of a turn whose agent came to its own end. Agents
 // choose their words: end_turn is that of the Agent Client Protocol, stop and

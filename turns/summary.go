@@ -3,9 +3,9 @@ package turns
 import (
 	"strconv"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 )
 

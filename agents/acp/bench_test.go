@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/internal/test/acptest"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/testagents/acptest"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
 func p50(list []time.Duration) time.Duration {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sys/unix"
 
-	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/internal/test/acptest"
 )
 
 func TestMain(m *testing.M) {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/nearest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/acptest"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/acptest"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

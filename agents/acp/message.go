@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // The methods of the protocol that are used here, as schema version 1 and its

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/limits"
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/limits"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // Agents also write lines that are not one message: with a text in front, two messages

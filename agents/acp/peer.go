@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/limits"
-	"github.com/seed82539d15/holon/lines"
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/limits"
+	"github.com/seed82539d15/holon/internal/lines"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // peer is the server's side of a two-way JSON-RPC 2.0 connection over lines. It

@@ -16,9 +16,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/limits"
-	"github.com/seed82539d15/holon/lines"
-	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/internal/limits"
+	"github.com/seed82539d15/holon/internal/lines"
+	"github.com/seed82539d15/holon/internal/test/acptest"
 )
 
 func TestWhatAgentsGetWrongIsReadAllTheSame(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/backoff"
+	"github.com/seed82539d15/holon/internal/backoff"
 )
 
 // The wait before a process is started again after one that failed to start,

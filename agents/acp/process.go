@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/process"
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 )
 
 // Recorder records a process for the next server, in case this one is killed;

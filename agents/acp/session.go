@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/limits"
 )
 
 // session is the conversation of one thread in a process. Its goroutine, pump,

@@ -3,8 +3,8 @@ package acp
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/turns"
 )
 

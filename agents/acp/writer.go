@@ -7,7 +7,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 )
 
 // errStuck says that an agent does not read its input.

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/lines"
+	"github.com/seed82539d15/holon/internal/mend"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/lines"
-	"github.com/seed82539d15/holon/mend"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

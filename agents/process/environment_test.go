@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // A server may have a token of its user, or run in a turn of another server: what

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed82539d15/holon/host/hosttest"
-	"github.com/seed82539d15/holon/testagents/agenttest"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 func TestWhatCannotStartSaysWhyAndWhatToDo(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/testagents/agenttest"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 )
 
 // patience is how long a test waits for an expected event.

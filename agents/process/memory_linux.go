@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 // Memory returns the memory of each group in bytes (host.PSS): of its leader, of what this

@@ -3,7 +3,7 @@ package process
 import (
 	"testing"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 func TestMemoryIsThatOfTheWholeTree(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 // maxEnviron is twice the default limit of Linux for the arguments and

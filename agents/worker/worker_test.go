@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist/sqlite"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

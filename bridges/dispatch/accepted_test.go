@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 )
 

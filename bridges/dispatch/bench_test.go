@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 )
 
 // BenchmarkDeliver is what a delivery costs from the event to the receipt, with a

@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // TestWhatWasTakenIsNotTakenAgain: between the commit of a batch and the moment at

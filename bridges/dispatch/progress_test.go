@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

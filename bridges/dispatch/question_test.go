@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 func ask(m *persisttest.Maker, turn, item string) {

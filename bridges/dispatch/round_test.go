@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // backlog makes a subscription whose rounds have reached their full size, with ends of

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 // stuckAfter is when nobody waits any more for a Send that does not return.

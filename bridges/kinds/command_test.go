@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 // script is a bridge that runs a script; "$1" is a directory of the test.

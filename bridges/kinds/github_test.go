@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 func TestGitHubIsCalledAsItsDocumentationSays(t *testing.T) {

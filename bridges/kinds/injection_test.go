@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 func TestReachConnectsWhereTheBridgeMayAndSendsNothing(t *testing.T) {

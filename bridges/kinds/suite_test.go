@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 // The secrets of the bridges under test.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	js "github.com/seed82539d15/holon/clients/js"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // The tests of the client itself are in test/*.test.js. Node runs them, one of them

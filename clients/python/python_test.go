@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 var notTested = regexp.MustCompile(`NOT TESTED: ([^'"]*)`)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/tokens"
 )

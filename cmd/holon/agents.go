@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 )
 
 // agentRow is an agent in the result of agent/list.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
-	"github.com/seed82539d15/holon/host/hosttest"
-	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/internal/test/acptest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // badAgent is the definition of an agent that follows the commands of its

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/bench"
+	"github.com/seed82539d15/holon/internal/bench"
 )
 
 // newBenchCommand measures this binary against the baselines.

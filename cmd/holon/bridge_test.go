@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 func phone(url string) config.Bridge {

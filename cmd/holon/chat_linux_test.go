@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // linesOnly fails if a text moves the cursor or does anything else on a terminal.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // clientExamples is where the programs of docs/clients.md are.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // typedLines are command lines as a person types them, a word each, and the arguments that

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 func TestDeliveriesAreListedShownAndSentAgain(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 // The secrets of this test. No piece of one may be found anywhere, but for the last

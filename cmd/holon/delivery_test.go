@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

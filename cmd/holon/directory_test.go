@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/internal/test/acptest"
 )
 
 // cwdOf is the cwd of the newest thread as its row has it, and how many threads there are.

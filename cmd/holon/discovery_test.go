@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

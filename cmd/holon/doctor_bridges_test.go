@@ -11,7 +11,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

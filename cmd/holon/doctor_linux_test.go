@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // readOnlyDir names the data directory in the test's second process, which has

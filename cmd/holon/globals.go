@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
 )

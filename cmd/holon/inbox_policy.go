@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 )
 
 // policyNames are the names of a policy's members on the command line.

@@ -13,9 +13,9 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/cmd/holon/toon"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 func newInboxShowCommand(g *globals) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // startMailbox starts a server with the mailbox "me".

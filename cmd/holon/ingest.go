@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/backoff"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/backoff"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/lines"
-	"github.com/seed82539d15/holon/mend"
-	"github.com/seed82539d15/holon/strict"
+	"github.com/seed82539d15/holon/internal/lines"
+	"github.com/seed82539d15/holon/internal/mend"
+	"github.com/seed82539d15/holon/internal/strict"
 	"github.com/seed82539d15/holon/turns"
 )
 

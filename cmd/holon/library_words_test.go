@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/certtest"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/client/certtest"
 )
 
 // ofLibraries is what only the libraries of Go, JSON, SQLite and TLS say.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/test/certtest"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/client/certtest"
 )
 
 // user is somebody with a configuration directory of their own, and without a server.

@@ -14,8 +14,8 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/events"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/events"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

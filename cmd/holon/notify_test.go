@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/bridges"
-	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/internal/test/kindstest"
 )
 
 // phone is a bridge of the configuration to a ntfy server on loopback.

@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 func newServeCommand(g *globals) *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/nearest"
-	"github.com/seed82539d15/holon/skills"
+	"github.com/seed82539d15/holon/internal/nearest"
+	"github.com/seed82539d15/holon/tools/skills"
 )
 
 func newSkillsCommand(g *globals) *cobra.Command {

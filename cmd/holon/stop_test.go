@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
+	"github.com/seed82539d15/holon/internal/test/acptest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/testagents/acptest"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // A reader of a story, who has nothing but its page and the program, pastes its blocks one after

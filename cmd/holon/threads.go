@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/turns"
 )
 

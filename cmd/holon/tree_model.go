@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

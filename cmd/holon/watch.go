@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // workflows are the examples of workflows, each in a directory of its own with what it needs.

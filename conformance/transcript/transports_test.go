@@ -19,7 +19,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // grace is how long a server may take to start or to end; the drain of a

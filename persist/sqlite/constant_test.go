@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // cursorsOf is the service over a store.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 func TestSecondServerOnADirectoryIsRefused(t *testing.T) {

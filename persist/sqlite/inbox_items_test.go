@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/inbox"
-	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

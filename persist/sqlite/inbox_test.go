@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed82539d15/holon/events"
+	"github.com/seed82539d15/holon/internal/events"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )

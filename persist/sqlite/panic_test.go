@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // TestPanicInATransactionLeavesNoTrace panics after a row of the transaction

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // TestQueriesFindTheirIndexes checks that a page is no scan in a log of a million

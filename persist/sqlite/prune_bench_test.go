@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // pruneWrites is how often the client of BenchmarkPrune writes: it leaves the

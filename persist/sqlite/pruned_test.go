@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // prunedMeanwhile has a prefix of its log pruned before the page after a seq

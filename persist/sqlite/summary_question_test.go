@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // seqsOfPages reads the log page by page and returns the seqs that came.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 )
 
 // BenchmarkTurns commits turns of one thread: the start with a message, then the end

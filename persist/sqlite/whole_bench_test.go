@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // BenchmarkSummaryPages reads a log of ten threads in the pages of a stream of

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
+	"github.com/seed82539d15/holon/internal/test/persisttest"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
 // The fsync that follows may succeed after the kernel has lost pages and has

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 // peer is the other end of one connection. Its user is looked up once, by the

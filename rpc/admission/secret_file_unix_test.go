@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 func TestTokenThatOthersMayKnowIsRefused(t *testing.T) {

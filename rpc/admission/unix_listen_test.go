@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 func mustListenUnix(t *testing.T, path string) net.Listener {

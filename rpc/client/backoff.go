@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed82539d15/holon/backoff"
+	"github.com/seed82539d15/holon/internal/backoff"
 )
 
 // Backoff says how long to wait before each reconnect. The zero value uses the

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 )
 
 // maxLineBytes bounds one line from a server. A server's frames end at its own

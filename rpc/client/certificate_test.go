@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/rpc/client/certtest"
+	"github.com/seed82539d15/holon/internal/test/certtest"
 )
 
 // startTLS serves https with a certificate until the test ends, and counts requests.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 func TestCallCarriesParamsAndResults(t *testing.T) {

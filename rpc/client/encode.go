@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
-	"github.com/seed82539d15/holon/mend"
+	"github.com/seed82539d15/holon/internal/mend"
 )
 
 // encoding encodes as encoding/json does, but for values that it refuses or changes: a

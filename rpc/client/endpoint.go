@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 // DefaultURL is where a server listens when nothing says otherwise.

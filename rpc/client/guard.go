@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/backoff"
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/backoff"
+	"github.com/seed82539d15/holon/internal/host"
 )
 
 // PeerError says that the token was not sent, because the program that listens

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/host"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/host"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 )
 
 // dataWithToken is a data directory of this user.

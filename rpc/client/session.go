@@ -18,7 +18,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 )
 
 // ErrSessionClosed is what calls of a session return when its connection has

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/mend"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/mend"
 )
 
 // Failure is what an agent says of something that failed beside its answer, in an

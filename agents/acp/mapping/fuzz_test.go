@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
 // FuzzSession gives each line of the input to a session, through each of its

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/internal/mend"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/mend"
 )
 
 // maxRecent is how many messages with an id are remembered, to recognize a

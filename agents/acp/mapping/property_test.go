@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/seed82539d15/holon/internal/test/agenttest"
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
 // tb lets a Sink report to rapid, so that a failure is shrunk.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

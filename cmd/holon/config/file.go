@@ -10,7 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/seed82539d15/holon/nearest"
+	"github.com/seed82539d15/holon/internal/nearest"
 )
 
 // position is an Unmarshaler that refuses every value: the library's error then

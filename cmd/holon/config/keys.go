@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 )
 
 // Key is one key of a C: of the settings (Config), or of a named table.

@@ -33,7 +33,7 @@ type Preset struct {
 	// Unasked says of each mode what the agent does in it without asking; "" = it asks
 	// before it acts, or does nothing. The real program was tried in each mode with
 	// commands and files to write, by the scenario "what is done unasked in each mode" of
-	// testagents/realagents; bypassPermissions is what the adapter says.
+	// internal/test/realagents; bypassPermissions is what the adapter says.
 	Unasked map[string]string
 	// Asks reports whether the agent's own configuration makes it ask all the same, in the
 	// modes of Unasked, and AskedBy says how to make it so. nil and "" = only the mode counts.

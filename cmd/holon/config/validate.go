@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/cmd/holon/servers"
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 )

@@ -24,6 +24,7 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/internal/worktree"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
@@ -31,7 +32,6 @@ import (
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // gcPercent is GOGC of a daemon, unless the environment has one. A server with much to

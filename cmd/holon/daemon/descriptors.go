@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/internal/limits"
 )
 
 // agentStart is how many descriptors the start of an agent's process takes for a moment.

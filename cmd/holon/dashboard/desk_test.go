@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 )
 
 // desk is a person with three terminals, which show one server. The small one has no

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 )
 
 // hacked is what the sequences would write to the title and, in base64, to the clipboard.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/testagents/acptest"
-	"github.com/seed82539d15/holon/testagents/mockmodel"
-	"github.com/seed82539d15/holon/testagents/realagents"
+	"github.com/seed82539d15/holon/internal/test/acptest"
+	"github.com/seed82539d15/holon/internal/test/mockmodel"
+	"github.com/seed82539d15/holon/internal/test/realagents"
 )
 
 // fifth is the one agent of five that is not echo: a real one, with the scripted model, or
@@ -76,7 +76,7 @@ func realAgent(agent realagents.Agent) *fifth {
 				t.Fatal(err)
 			}
 			if !agent.Installed(cache) {
-				t.Fatalf("%s %s is not in %s: run go run ./testagents/realagents/install %s", agent.Name, agent.Version, cache, agent.Name)
+				t.Fatalf("%s %s is not in %s: run go run ./internal/test/realagents/install %s", agent.Name, agent.Version, cache, agent.Name)
 			}
 			model, err := mockmodel.Start(mockmodel.Options{})
 			if err != nil {

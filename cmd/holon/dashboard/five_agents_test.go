@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 )
 
 // The threads. None of these words is in a path of the test.

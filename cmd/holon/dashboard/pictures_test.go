@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/picturetest"
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/picturetest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/acptest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 func TestMain(m *testing.M) {

@@ -3,7 +3,7 @@ package dashboard_test
 import (
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 )
 
 // Whoever opens a thread and begins to type writes to its agent: no letter is a key, and

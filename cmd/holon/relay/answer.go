@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/rpc/frame"
 )

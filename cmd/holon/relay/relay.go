@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed82539d15/holon/limits"
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/limits"
+	"github.com/seed82539d15/holon/internal/lines"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/internal/lines"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/internal/host"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 )

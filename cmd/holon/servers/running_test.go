@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/host"
-	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/internal/host"
+	"github.com/seed82539d15/holon/internal/test/hosttest"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 )

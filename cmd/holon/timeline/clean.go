@@ -3,7 +3,7 @@ package timeline
 import (
 	"strings"
 
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // Clean makes a text harmless on a terminal: sanitize.Text.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/question"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // params has the shown params of all events.

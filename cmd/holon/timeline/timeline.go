@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed82539d15/holon/internal/sanitize"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/sanitize"
 )
 
 // Options configure a Renderer.

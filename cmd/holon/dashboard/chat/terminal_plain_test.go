@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 )
 
 // A terminal whose session ends, or whose connection is lost, is as it was before.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
+	"github.com/seed82539d15/holon/internal/test/terminaltest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // hostile are texts that want to act on the terminal.

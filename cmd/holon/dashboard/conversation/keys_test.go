@@ -8,8 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/internal/test/keytest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/markdown/markdowntest"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/internal/test/markdowntest"
 )
 
 var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -12,9 +12,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
-	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/restarts"
+	"github.com/seed82539d15/holon/internal/test/keytest"
 )
 
 func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {

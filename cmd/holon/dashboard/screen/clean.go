@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/sanitize"
+	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
 // tabStop is how far apart the tab stops of a text are.
