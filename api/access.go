@@ -95,7 +95,7 @@ func (k *Keyed) ofRequester(ctx context.Context) (key *ledger.Key, err error) {
 	return k.key, nil
 }
 
-// The error of a request that the token of an agent does not allow. field is ""
+// notAllowed returns the error of a request that the token of an agent does not allow. field is ""
 // if it is about the method.
 func notAllowed(field, format string, args ...any) *Error {
 	e := Errorf(KindForbidden, format, args...)
@@ -106,7 +106,7 @@ func notAllowed(field, format string, args ...any) *Error {
 	return e
 }
 
-// errAttemptEnded is the error of a program that asks for a job when its attempt is over.
+// errAttemptEnded returns the error of a program that asks for a job when its attempt is over.
 func errAttemptEnded(a Agent) *Error {
 	e := Errorf(KindAttemptSuperseded, "attempt %d of the turn is over: its program has nothing to ask for any more", a.Attempt)
 	e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "agent_ended", a.TurnID, a.Attempt
@@ -119,10 +119,10 @@ func errAgentEnded() *Error {
 	return e
 }
 
-// harmless is the rule of methods that name no thread and tell nothing of one.
+// harmless returns the rule of methods that name no thread and tell nothing of one.
 func harmless(reflect.Type) rule { return func(*viewer, reflect.Value) error { return nil } }
 
-// narrowed is the rule of methods whose handler forces the filter of an agent, by
+// narrowed returns the rule of methods whose handler forces the filter of an agent, by
 // API.narrow.
 func narrowed(reflect.Type) rule { return func(*viewer, reflect.Value) error { return nil } }
 
@@ -177,7 +177,7 @@ func named(members []string, allowed func(relation) bool, why string) access {
 	}
 }
 
-// on is a rule of one method, about more than the threads that it names.
+// on returns a rule of one method, about more than the threads that it names.
 func on[P any](check func(v *viewer, p *P) error) access {
 	return func(params reflect.Type) rule {
 		if params != reflect.TypeFor[P]() {

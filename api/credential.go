@@ -26,7 +26,7 @@ type Credential struct {
 	Alive context.Context
 }
 
-// person is the name of whose credential it is: a console token is its parent's.
+// person returns the name of whose credential it is: a console token is its parent's.
 func (c *Credential) person() string {
 	return cmp.Or(c.Parent, c.Name, tokens.OwnerName)
 }
@@ -64,7 +64,7 @@ func AliveOf(ctx context.Context) context.Context {
 	return c.Alive
 }
 
-// endOf is the error of a request whose token has ended; nil if it has not, or if there
+// endOf returns the error of a request whose token has ended; nil if it has not, or if there
 // is none that can.
 func endOf(ctx context.Context) *Error {
 	if agent, ok := AgentOf(ctx); ok && agent.ended() {
@@ -109,13 +109,13 @@ func ShareOf(ctx context.Context) string {
 	return ""
 }
 
-// personOf is the name of whose request it is.
+// personOf returns the name of whose request it is.
 func personOf(ctx context.Context) string {
 	c, _ := CredentialOf(ctx)
 	return c.person()
 }
 
-// clientOf says in events who made a request: a client, one with a named token, or an
+// clientOf returns the name that events give to the caller: a client, one with a named token, or an
 // agent, which is no person: what it interrupts does not hold a thread.
 func clientOf(ctx context.Context) turns.By {
 	if _, ok := AgentOf(ctx); ok {

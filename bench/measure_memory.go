@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/bench/wire"
 )
 
-// measureMemory: the resident memory of an idle stream. The baseline is a
+// measureMemory measures the resident memory of an idle stream. The baseline is a
 // handler that waits. Descriptors: Go raises the soft limit to the hard limit,
 // which must be above the number of streams.
 func measureMemory(ctx context.Context, r *run) ([]Row, error) {
@@ -81,7 +81,7 @@ func (r *run) perStream(ctx context.Context, p *process.Process, address, target
 	return kb, nil
 }
 
-// settled is the resident memory after garbage has been collected and returned
+// settled returns the resident memory after garbage has been collected and returned
 // to the system: when it has stopped falling.
 func settled(ctx context.Context, p *process.Process, collect func(context.Context) error) (int64, error) {
 	least := int64(math.MaxInt64)

@@ -195,7 +195,7 @@ func kindOf(content items.Raw) items.Kind {
 	return c.Type
 }
 
-// Slot is the slot of the turn that the event is shown in; "" if in none.
+// Slot returns the slot of the turn that the event is shown in; "" if in none.
 func (c *Chosen) Slot() string {
 	switch c.Type {
 	case TypeFinal:

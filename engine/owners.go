@@ -106,7 +106,7 @@ func (o *owners) start(a *actor) *loop {
 	return l
 }
 
-// count is how many actors there are.
+// count returns how many actors there are.
 func (o *owners) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

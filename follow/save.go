@@ -58,7 +58,7 @@ func (d *Dispatcher) save() {
 	}
 }
 
-// write is called by one goroutine at a time.
+// write stores what is unsaved. It is called by one goroutine at a time.
 func (d *Dispatcher) write() error {
 	if d.reread { // what counts after a crash is what the database has
 		rows, err := d.rows(context.Background())
@@ -165,7 +165,7 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	return behind
 }
 
-// lowerFloor is setFloor after a lane was added, which can only lower it: 20,000
+// lowerFloor works like setFloor, after a lane was added, which can only lower it: 20,000
 // followers are added without looking at all of them each time. d.mu is held.
 func (d *Dispatcher) lowerFloor(l *Lane) {
 	switch {

@@ -41,8 +41,8 @@ func EndLeases(b *Book, anew bool) error {
 	return b.rows.err
 }
 
-// LeaseNext is when the first lease of an inbox is over, in milliseconds, as its rows are; 0 = none
-// runs. It may have passed.
+// LeaseNext returns when the first lease of an inbox is over, in milliseconds, as its rows are; 0 =
+// none runs. It may have passed.
 func LeaseNext(r ledger.Reader, box *Inbox, lease time.Duration, now time.Time) (int64, error) {
 	v := view{threadID: box.ThreadID, committed: r, box: box}
 	l := v.leases(now, lease)
@@ -102,8 +102,8 @@ func (v *view) leases(now time.Time, lease time.Duration) (l leased) {
 	return l
 }
 
-// tellerOf is the turn that was told what a visible entry shows, "" if none was. A remainder shows
-// what a snapshot before it has told.
+// tellerOf returns the turn that was told what a visible entry shows, "" if none was. A remainder
+// shows what a snapshot before it has told.
 func (v *view) tellerOf(e *Entry) (turnID string) {
 	if turnID = e.ToldByTurnID; turnID != "" || e.Digest == 0 {
 		return turnID
@@ -115,9 +115,9 @@ func (v *view) tellerOf(e *Entry) (turnID string) {
 	return turnID
 }
 
-// leaseEnd is when the lease of what a turn was told is over. Of a turn that has not ended it is
-// not before a whole lease from now. A turn that was removed ended long ago, and so did one whose
-// end is further away than any lease: the clock was set back since.
+// leaseEnd returns when the lease of what a turn was told is over. Of a turn that has not ended
+// it is not before a whole lease from now. A turn that was removed ended long ago, and so did one
+// whose end is further away than any lease: the clock was set back since.
 func (v *view) leaseEnd(turnID string, now time.Time, lease time.Duration) time.Time {
 	c, err := v.committed.Get(turns.ByID, turnID)
 	if v.failed(err) || c == nil {
@@ -146,8 +146,8 @@ func (v *view) leaseAt(at int64) {
 	v.Put(box)
 }
 
-// nextLease is when to look at leases, given the policy in force: never if nothing is told, and not
-// later than a whole lease from now.
+// nextLease returns when to look at leases, given the policy in force: never if nothing is told,
+// and not later than a whole lease from now.
 func (v *view) nextLease(now time.Time, lease time.Duration) int64 {
 	th := v.unit.Thread()
 	most := now.Add(lease).UnixMilli()

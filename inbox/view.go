@@ -41,7 +41,7 @@ var tables = map[*ledger.Table]reads{
 	TimerTable:        {TimerByID, func(v ledger.Values) (ledger.Row, error) { return ReadTimer(v), nil }},
 }
 
-// createdSeq is the seq of a row's first event.
+// createdSeq returns the seq of a row's first event.
 func createdSeq(r ledger.Row) int64 {
 	switch r := r.(type) {
 	case *Raw:
@@ -63,7 +63,7 @@ var (
 	ofDigest = map[*ledger.Table]*ledger.Index{RawTable: RawOfDigest, EntryTable: EntryOfDigest}
 )
 
-// inbox is the row for reading; never nil.
+// inbox returns the row for reading; never nil.
 func (v *view) inbox() *Inbox {
 	if v.box == nil {
 		return &Inbox{ThreadID: v.threadID}

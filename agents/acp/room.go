@@ -23,7 +23,7 @@ const (
 	crowdedIdle = time.Minute
 )
 
-// DefaultProcesses is how many processes may run in this much memory; 0 = not known. Half
+// DefaultProcesses returns how many processes may run in this much memory; 0 = not known. Half
 // of it is for them.
 func DefaultProcesses(memory int64) int {
 	if memory <= 0 {
@@ -126,7 +126,7 @@ func (r *Room) mayStart(w *waiter) bool {
 	return true
 }
 
-// wakeNext has the first in line that may have a place look for it, and those before it
+// wakeNext makes the first in line that may have a place look for it, and those before it
 // whose agent may not try again yet: they wait for that moment themselves, and nobody wakes
 // them then. It is called whenever a place may have come free. The lock is held.
 func (r *Room) wakeNext() {
@@ -209,7 +209,7 @@ func (r *Room) tend() {
 
 func anyPool(*pool) bool { return true }
 
-// oldestIdle is the process of some agents that is idle for longest; nil = there is none. A
+// oldestIdle returns the process of some agents that is idle for longest; nil = there is none. A
 // shared process that is kept for ever is not among them. The lock is held.
 func (r *Room) oldestIdle(of func(*pool) bool) (oldest *proc) {
 	for _, p := range r.pools {
@@ -260,7 +260,7 @@ func (p *pool) lend(threadID string, lent bool) {
 	}
 }
 
-// asks says that the work in the process waits for a person, until answered is called.
+// asks records that the work in the process waits for a person, until answered is called.
 // Then work in line is told what it waits for: a process with an open question keeps its
 // place, and only a person can end that.
 func (p *pool) asks(pr *proc) (answered func()) {
@@ -276,7 +276,7 @@ func (p *pool) asks(pr *proc) (answered func()) {
 	return func() { change(-1) }
 }
 
-// whatFor says what work of the agent waits for in line. The lock is held.
+// whatFor describes what work of the agent waits for in line. The lock is held.
 func (p *pool) whatFor() string {
 	t := p.room.taken(true)
 	n, whose, of := t.all, "that may run at once", p.room.pools

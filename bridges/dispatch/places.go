@@ -126,14 +126,14 @@ func (p *places) sends(o *outlet) bool {
 // may reports whether a bridge that delivers may go on. p.mu is held.
 func (p *places) may(o *outlet) bool { return p.sends(o) && !o.fails() }
 
-// stuckOf is how many Sends of a bridge do not return.
+// stuckOf returns how many Sends of a bridge do not return.
 func (p *places) stuckOf(o *outlet) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return o.stuck
 }
 
-// left is called when a lane that had a place is done with all that followed.
+// left runs when a lane that had a place is done with all that followed.
 func (p *places) left() { p.work.Done() }
 
 // set changes members of a bridge, and gives the places that this frees.

@@ -41,7 +41,7 @@ type sending struct {
 	target               bridges.Target
 }
 
-// sendingOf is a delivery at the present target of the lane. l.mu is held.
+// sendingOf returns a delivery at the present target of the lane. l.mu is held.
 func sendingOf(l *lane, d *bridges.Delivery) sending {
 	return sending{d.DeliveryID, l.sub.BridgeID, l.sub.Target}
 }
@@ -53,7 +53,7 @@ func (s *sender) isStuck(of sending) bool {
 	return s.stuck[of]
 }
 
-// mark says whether the Send of a delivery is stuck.
+// mark records whether the Send of a delivery is stuck.
 func (s *sender) mark(to *outlet, of sending, stuck bool) {
 	s.mu.Lock()
 	if stuck {

@@ -79,7 +79,7 @@ func patiently(a *attempt, remove func() (r bridges.Result, done bool)) (r bridg
 	}
 }
 
-// remoteIDs are what slots show before an attempt.
+// remoteIDs returns the ids that slots show before an attempt.
 func remoteIDs(slots []bridges.Slot) (ids []string) {
 	for _, slot := range slots {
 		ids = append(ids, slot.RemoteID)
@@ -134,7 +134,7 @@ func splitID(remoteID string) (shown string, left []string) {
 	return ids[0], slices.Clone(ids[1:])
 }
 
-// joinID is the inverse of splitID. Of too many messages the newest are kept.
+// joinID returns the inverse of splitID. Of too many messages the newest are kept.
 func joinID(shown string, left []string) string {
 	if n := len(left) - maxLeft; n > 0 {
 		left = left[n:]

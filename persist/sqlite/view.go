@@ -99,7 +99,7 @@ func (s *View) dial() error {
 	return nil
 }
 
-// Dir is the data directory.
+// Dir returns the data directory.
 func (s *View) Dir() string { return s.dir }
 
 // Close closes the connections. No other method may be running. Closing twice
@@ -127,7 +127,7 @@ func (s *View) Snapshot(ctx context.Context, l persist.Lane, f func(persist.Snap
 	return s.lanes()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
 
-// lanes are in the order of persist.Lane.
+// lanes returns in the order of persist.Lane.
 func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
 
 // lane is a set of reading connections: those in the channel are idle.
@@ -149,7 +149,7 @@ func (l lane) read(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// query is read without a transaction: for one query, which is a snapshot by itself.
+// query works like read, without a transaction: for one query, which is a snapshot by itself.
 func (l lane) query(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
@@ -171,8 +171,8 @@ type sizes struct {
 	database, wal int64
 }
 
-// fileSizes may be a second old: holon/status is asked thousands of times a
-// second.
+// fileSizes returns the sizes, which may be a second old: holon/status is asked
+// thousands of times a second.
 func (s *View) fileSizes() *sizes {
 	if sz := s.sizes.Load(); sz != nil && time.Since(sz.at) <= time.Second {
 		return sz

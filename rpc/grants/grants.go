@@ -84,7 +84,7 @@ func (g *Grants) Grant(ctx context.Context, a api.Agent) (token string, err erro
 	return token, nil
 }
 
-// signingKey is a key of this package alone, made of the log's secret.
+// signingKey returns a key of this package alone, made of the log's secret.
 func (g *Grants) signingKey(ctx context.Context) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,14 +133,14 @@ func (g *Grants) Bind(token string, alive context.Context) {
 	gr.unbind = context.AfterFunc(alive, func() { g.Revoke(token) })
 }
 
-// Len is how many tokens are live.
+// Len returns how many tokens are live.
 func (g *Grants) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.live)
 }
 
-// Admit is the Agents of an admission policy. mine says that the credential looks
+// Admit implements the Agents of an admission policy. mine reports that the credential looks
 // like the token of an agent; ok, that it is live. Requests of the context that it
 // returns can do what that agent may, and nothing else.
 func (g *Grants) Admit(ctx context.Context, credential string) (_ context.Context, mine, ok bool) {

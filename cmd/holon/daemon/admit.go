@@ -17,8 +17,8 @@ func openTokens(ctx context.Context, store *sqlite.Store) (*tokens.Service, erro
 	return tokens.Open(ctx, tokens.Config{Log: store, LogID: position.LogID, Read: store.View().ReadToDecide})
 }
 
-// admit is the Tokens of an admission policy: the tokens of agents, codes, and named and
-// console tokens.
+// admit implements the Tokens of an admission policy: it admits the tokens of agents,
+// codes, and named and console tokens.
 func (d *daemon) admit(ctx context.Context, credential string) (_ context.Context, mine, ok bool) {
 	if of, mine, ok := d.grants.Admit(ctx, credential); mine {
 		return of, mine, ok

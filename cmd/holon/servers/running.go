@@ -52,7 +52,7 @@ func Find(data string) (*Running, error) {
 	return &Running{ServerRecord: record, Data: data}, nil
 }
 
-// owner is the user of a process or, where the system does not say, of a file that the
+// owner returns the user of a process or, where the system does not say, of a file that the
 // process has written.
 func owner(pid int, file string) (uint32, error) {
 	uid, err := host.ProcessUID(pid)

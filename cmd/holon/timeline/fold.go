@@ -39,7 +39,7 @@ func (f *folded) pass(text string, most int) (shown string) {
 	return shown
 }
 
-// end is where the shown part of a piece ends: at the line feed after the last line, or
+// end returns where the shown part of a piece ends: at the line feed after the last line, or
 // within a long one.
 func (f *folded) end(text string, most int) int {
 	if f.lines == 0 && text != "" {
@@ -81,7 +81,7 @@ func (r *Renderer) put(id, thread string, it *item, text string, from *source) {
 	}
 }
 
-// folds says at the end of an item how much of it is folded.
+// folds prints at the end of an item how much of it is folded.
 func (r *Renderer) folds(id, thread string, it *item) {
 	switch n := it.fold.hidden; n {
 	case 0:

@@ -56,7 +56,7 @@ func (s *Store) KeepKeys(all, each int64) {
 	s.w.KeepKeys, s.w.KeepKeysEach = all, each
 }
 
-// Tail is where committed events are published.
+// Tail returns the tail to which committed events are published.
 func (s *Store) Tail() *notify.Tail { return s.tail }
 
 // committer has nothing to probe and nothing to maintain.

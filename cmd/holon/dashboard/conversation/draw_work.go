@@ -46,7 +46,7 @@ func (p *painter) tool(r *rows, e *entry) {
 	}
 }
 
-// unfolded is what a tool got and gave.
+// unfolded draws the input and output of a tool.
 func (p *painter) unfolded(r *rows, it *item, lines []string) {
 	s := p.styles
 	if it.content.Cwd != "" {
@@ -72,7 +72,7 @@ func (p *painter) unfolded(r *rows, it *item, lines []string) {
 	p.rest(r, it)
 }
 
-// inputOf is what a tool was called with, if its headline does not say it.
+// inputOf returns the input that a tool was called with, if its headline does not say it.
 func inputOf(c timeline.Content) string {
 	text := screen.OneLine(string(c.Input))
 	if text == "{}" || text == "null" || c.Type == "command_execution" {

@@ -60,7 +60,7 @@ func (r *rewind) add(it *item) {
 // childTurn is a turn that works for this thread, in a child thread.
 type childTurn struct{ row turnRow }
 
-// foldable tells whether unfolding shows more of the entry.
+// foldable reports whether unfolding shows more of the entry.
 func (e *entry) foldable() bool {
 	switch {
 	case e.rewind != nil:
@@ -83,5 +83,5 @@ func (e *entry) foldable() bool {
 	return false
 }
 
-// selectable tells whether Enter does something with the entry.
+// selectable reports whether Enter does something with the entry.
 func (e *entry) selectable() bool { return e.child != nil || e.foldable() }

@@ -133,7 +133,7 @@ func (h hands) page(name string) []screen.Action {
 	return h.scroll(step)
 }
 
-// inputKey is a key in the input line.
+// inputKey returns a key in the input line.
 func (h hands) inputKey(name, text string) []screen.Action {
 	switch name {
 	case "enter":
@@ -167,7 +167,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 	return nil
 }
 
-// questionKey is a key for the shown question. It does nothing while the question is
+// questionKey returns a key for the shown question. It does nothing while the question is
 // new.
 func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
@@ -231,7 +231,7 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	return nil
 }
 
-// answerKey is a key of a typed answer.
+// answerKey returns a key of a typed answer.
 func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	if name != "enter" {
 		if !h.m.answer.key(name) && text != "" {
@@ -251,7 +251,7 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	return []screen.Action{answer}
 }
 
-// command is a key outside of what is typed. text is what it would type. Somebody may believe
+// command returns a key outside of what is typed. text is what it would type. Somebody may believe
 // to write already, so no letter changes anything by itself: what stops, retries or closes
 // something asks for y first. A letter that is no key does not begin a text either: of a text
 // whose first letters were keys the agent would get the rest.
@@ -327,7 +327,7 @@ func (h hands) command(now time.Time, name, text string) []screen.Action {
 // writesHere says where a text is written: a letter that is no command was meant for it.
 const writesHere = "Tab writes to the agent."
 
-// noCommand says what to do instead of a key that does nothing here. The sentence stays
+// noCommand shows what to do instead of a key that does nothing here. The sentence stays
 // as long as such keys follow each other.
 func (h hands) noCommand(text string) {
 	switch {

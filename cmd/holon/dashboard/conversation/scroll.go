@@ -48,7 +48,7 @@ func (h hands) scroll(by int) []screen.Action {
 	return intake(h).askNewer()
 }
 
-// atEnd tells whether a window that begins there shows the end.
+// atEnd reports whether a window that begins there shows the end.
 func (m *Model) atEnd(i, offset int) bool {
 	n := -offset
 	for _, e := range m.history.entries[i:] {
@@ -90,7 +90,7 @@ func (v *view) toBegin(h *history) {
 	}
 }
 
-// lastWindow is where a window begins that ends with the newest block that is held.
+// lastWindow returns where a window begins that ends with the newest block that is held.
 func (m *Model) lastWindow() (top string, offset int) {
 	n := 0
 	for i := len(m.history.entries) - 1; i >= 0; i-- {
@@ -144,7 +144,7 @@ func (h hands) selectNext(down bool) []screen.Action {
 	return nil
 }
 
-// lastFoldable is the newest block on the screen that can be unfolded or opened.
+// lastFoldable returns the newest block on the screen that can be unfolded or opened.
 func (h hands) lastFoldable() *entry {
 	for _, key := range slices.Backward(h.m.view.visible) {
 		if e := h.m.history.byKey[key]; e != nil && e.selectable() {

@@ -272,7 +272,7 @@ func (f *form) label(styles screen.Styles, field, row int) string {
 	return styles.Dim.Paint(text)
 }
 
-// cursor is where the person types, from the top of the panel.
+// cursor returns where the person types, from the top of the panel.
 func (f *form) cursor(width int) (x, y int, show bool) {
 	switch f.field {
 	case fieldPrompt:
