@@ -107,7 +107,8 @@ func read(file string, uses map[name]map[name]bool) error {
 	return nil
 }
 
-// namesOf are the functions and variables that a declaration declares. A method begins with a point.
+// namesOf returns the functions and variables that a declaration declares. A method begins with a
+// point.
 func namesOf(decl ast.Decl) (names []string) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:

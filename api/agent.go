@@ -80,7 +80,7 @@ type namedThreads struct {
 	ids    []string
 }
 
-// at is what an error about one of the threads names.
+// at returns the member that an error about one of the threads names.
 func (l namedThreads) at(i int) string {
 	if strings.HasSuffix(l.member, "s") {
 		return indexed(l.member, i)

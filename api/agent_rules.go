@@ -90,7 +90,7 @@ func errAgentEnded() *Error {
 // harmless is the rule of methods that name no thread and tell nothing of one.
 func harmless(reflect.Type) agentCheck { return func(*viewer, reflect.Value) error { return nil } }
 
-// narrowed is the rule of methods whose handler forces the filter of an agent, by
+// narrowed returns the rule of methods whose handler forces the filter of an agent, by
 // API.narrow.
 func narrowed(reflect.Type) agentCheck { return func(*viewer, reflect.Value) error { return nil } }
 

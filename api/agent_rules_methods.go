@@ -159,7 +159,7 @@ func outsideOr[P any](other agentRule, asks func(p *P) (turnID string)) agentRul
 
 func stopped(p *TurnInterruptParams) string { return p.TurnID }
 
-// readRow is a request for the row of a turn alone.
+// readRow returns a request for the row of a turn alone.
 func readRow(p *TurnReadParams) string {
 	if p.IncludeItems || p.IncludeSuperseded {
 		return ""
@@ -167,7 +167,7 @@ func readRow(p *TurnReadParams) string {
 	return p.TurnID
 }
 
-// saidIn is a request for what the agent of a turn has said, and for nothing else of it.
+// saidIn returns a request for what the agent of a turn has said, and for nothing else of it.
 func saidIn(p *ItemListParams) string {
 	if p.ThreadID != "" || p.Type != items.KindAgentMessage || p.IncludeSuperseded {
 		return ""

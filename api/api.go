@@ -116,10 +116,10 @@ func New(s Services) (*API, error) {
 	return a, nil
 }
 
-// Methods is the table, in the order of the documentation. It never changes.
+// Methods returns the table, in the order of the documentation. It never changes.
 func (a *API) Methods() []Method { return a.methods }
 
-// Info is the server's name and version.
+// Info returns the server's name and version.
 func (a *API) Info() PeerInfo { return PeerInfo{Name: "holon", Version: a.Version} }
 
 // Error maps an error to the one that the client receives. An error that is not

@@ -14,7 +14,7 @@ func (c *CacheCounts) count(hit bool) {
 	}
 }
 
-// Caches are the counts of what the API keeps in memory, by name: summaries of threads,
+// Caches returns the counts of what the API keeps in memory, by name: summaries of threads,
 // the parents of threads, and their titles.
 func (a *API) Caches() map[string]CacheCounts {
 	return map[string]CacheCounts{"summaries": a.summaries.count(), "parents": a.parents.count(), "titles": a.titles.count()}

@@ -26,7 +26,7 @@ type StreamStart struct {
 	AsOf     int64    // with collapse: what is superseded as of this seq is not sent
 }
 
-// AsOfSeq is the member as_of_seq of a stream: nil without collapse.
+// AsOfSeq returns the member as_of_seq of a stream: nil without collapse.
 func (at *StreamStart) AsOfSeq() *int64 {
 	if !at.Collapse {
 		return nil
@@ -57,14 +57,14 @@ func ParseCursor(s string) (logID string, seq int64, ok bool) {
 	return logID, n, true
 }
 
-// InvalidCursor is an error about a cursor that cannot be read.
+// InvalidCursor returns an error about a cursor that cannot be read.
 func InvalidCursor(field, why string) *Error {
 	e := Errorf(KindInvalidCursor, "%s: %s", field, why)
 	e.Data.Field, e.Data.Reason = field, "malformed"
 	return e
 }
 
-// Position is where the log begins and ends. What a read has returned is never above it: Head
+// Position returns where the log begins and ends. What a read has returned is never above it: Head
 // may be a moment behind the store.
 func (a *API) Position(ctx context.Context) (Position, error) {
 	at, err := a.Reader.Position(ctx)

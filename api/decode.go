@@ -103,7 +103,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// memberIn is where a member of a struct, or of one that is pointed to, is.
+// memberIn returns where a member of a struct, or of one that is pointed to, is.
 func memberIn(f reflect.StructField, member string) []int {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -161,7 +161,7 @@ func names(raw jsontext.Value, name string) bool {
 	return json.Unmarshal(raw, &all) == nil && all[name] != nil && all[name].Kind() != 'n'
 }
 
-// decodeError says which member is wrong and why.
+// decodeError reports which member is wrong and why.
 func decodeError(err error) *Error {
 	bad := strict.Explain(err)
 	return Invalid(cmp.Or(bad.Field, "params"), bad.Reason, "%s", bad.Text)

@@ -131,7 +131,7 @@ func describeAll() (*openRPC, error) {
 	return d, nil
 }
 
-// ownMembers are a schema's members in their order, without those that all
+// ownMembers returns a schema's members in their order, without those that all
 // params may have.
 func ownMembers(s *jsonschema.Schema) (names []string) {
 	for _, name := range s.PropertyOrder {
@@ -142,7 +142,7 @@ func ownMembers(s *jsonschema.Schema) (names []string) {
 	return names
 }
 
-// goName is the name that a slash method has in Go and in TypeScript:
+// goName returns the name that a slash method has in Go and in TypeScript:
 // turn/interrupt is TurnInterrupt, bridge/rotate_secret is BridgeRotateSecret.
 func goName(method string) string {
 	if method == "rpc.discover" {

@@ -177,7 +177,7 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Code: info.Code, Message: message, Data: ErrorData{Kind: kind, Retryable: info.Retryable}}
 }
 
-// Invalid is an invalid_params error about one member. The reason is a word for
+// Invalid returns an invalid_params error about one member. The reason is a word for
 // programs.
 func Invalid(field, reason, format string, args ...any) *Error {
 	e := Errorf(KindInvalidParams, format, args...)
@@ -186,7 +186,7 @@ func Invalid(field, reason, format string, args ...any) *Error {
 	return e
 }
 
-// cursorError is an error about a cursor; it says where the log is.
+// cursorError returns an error about a cursor; it says where the log is.
 func cursorError(kind Kind, at Position, format string, args ...any) *Error {
 	e := Errorf(kind, format, args...)
 	e.Data.FirstSeq, e.Data.LatestSeq, e.Data.LogID = &at.First, &at.Latest, at.LogID

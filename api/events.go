@@ -24,7 +24,7 @@ type Notification struct {
 // InLog reports whether the notification is in the log and so has a seq.
 func (n *Notification) InLog() bool { return n.Header != nil }
 
-// Notifications is the table of notifications, in the order of the
+// Notifications returns the table of notifications, in the order of the
 // documentation.
 func Notifications() (list []Notification) {
 	for i := range events.All {
@@ -41,7 +41,7 @@ func Notifications() (list []Notification) {
 	return list
 }
 
-// schema is the schema of the notification's params: the body, and the members
+// schema returns the schema of the notification's params: the body, and the members
 // of all events.
 func (n *Notification) schema() (*jsonschema.Schema, error) {
 	s, err := resultSchema(n.Body)

@@ -182,7 +182,7 @@ func (h *Handlers) CursorList(ctx context.Context, p CursorListParams) (CursorLi
 	return CursorListResult{Cursors: append([]cursors.Cursor{}, list.Rows...), NextCursor: list.Next, LatestSeq: list.Latest}, err
 }
 
-// errNotMonotonic has what is stored, so that its client can go on from there.
+// errNotMonotonic contains what is stored, so that its client can go on from there.
 func errNotMonotonic(err *cursors.NotMonotonicError) *Error {
 	e := Errorf(KindConflict, "%s", err.Error())
 	e.Data.Field, e.Data.Reason, e.Data.Cursor = "last_sequence", "not_monotonic", &err.Cursor

@@ -163,7 +163,7 @@ func (h *Handlers) HolonStatus(ctx context.Context, _ HolonStatusParams) (HolonS
 	}, nil
 }
 
-// orNever is nil for the zero time: null on the wire.
+// orNever returns nil for the zero time: null on the wire.
 func orNever(t notify.Time) *notify.Time {
 	if t.IsZero() {
 		return nil

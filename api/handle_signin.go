@@ -111,7 +111,7 @@ func (h *Handlers) SigninDelete(ctx context.Context, p SigninDeleteParams) (Sign
 	return in.SignOut(ctx, p.SignOut)
 }
 
-// ownSignIns is the parent whose console tokens the requester sees and ends; "" = all.
+// ownSignIns returns the parent whose console tokens the requester sees and ends; "" = all.
 func ownSignIns(ctx context.Context) string {
 	token, named := TokenOf(ctx)
 	if !named {

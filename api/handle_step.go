@@ -58,7 +58,7 @@ func (h *Handlers) StepEnd(ctx context.Context, p StepEndParams) (StepEndResult,
 	return w.StepEnd(ctx, turns.EndStep{Lease: p.Lease, Step: p.Step, Epoch: epoch, Status: p.Status, Key: p.key})
 }
 
-// epochOf is an epoch for the engine, where 0 means the live one.
+// epochOf returns an epoch for the engine, where 0 means the live one.
 func epochOf(field string, epoch *int) (int, error) {
 	switch {
 	case epoch == nil:

@@ -73,7 +73,7 @@ func (a *API) mayStartWith(ctx context.Context, threadID, name string) error {
 	return notAllowed("agent", "%s may start children with: %s (child_agents in its configuration)", own, strings.Join(allowed, ", "))
 }
 
-// childAgents are the agents that the agent of a thread may start child threads with. own
+// childAgents returns the agents that the agent of a thread may start child threads with. own
 // is the agent of the thread.
 func (a *API) childAgents(ctx context.Context, threadID string) (own string, allowed []string, err error) {
 	s, err := a.Reader.ReadThread(ctx, threadID, 0)
@@ -91,14 +91,14 @@ func (a *API) childAgents(ctx context.Context, threadID string) (own string, all
 	return own, allowed, nil
 }
 
-// workIn are the threads in which the agent of a thread may start outside work. own is the
+// workIn returns the threads in which the agent of a thread may start outside work. own is the
 // agent of the thread.
 func (a *API) workIn(ctx context.Context, threadID string) (own string, allowed []string, err error) {
 	own, _, err = a.childAgents(ctx, threadID)
 	return own, a.WorkIn[own], err
 }
 
-// nilIfNull is nil for null, which means the same as absent.
+// nilIfNull returns nil for null, which means the same as absent.
 func nilIfNull(v jsontext.Value) jsontext.Value {
 	if v.Kind() == 'n' {
 		return nil

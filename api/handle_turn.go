@@ -77,7 +77,7 @@ func (h *Handlers) whileOpen(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { stop(); cancel() }
 }
 
-// stopped is the error of what has waited: the server stops if that ended it.
+// stopped returns the error of what has waited: the server stops if that ended it.
 func (h *Handlers) stopped(err error) error {
 	if errors.Is(err, context.Canceled) && h.api.open.Err() != nil {
 		return turns.ErrDraining
@@ -142,7 +142,7 @@ func (h *Handlers) TurnDetach(ctx context.Context, p TurnDetachParams) (TurnDeta
 	return children.Detach(ctx, p.DetachTurn)
 }
 
-// callerOf is the thread whose agent makes the request; "" = another client.
+// callerOf returns the thread whose agent makes the request; "" = another client.
 func callerOf(ctx context.Context) string {
 	agent, _ := AgentOf(ctx)
 	return agent.ThreadID

@@ -17,7 +17,7 @@ func (h *Handlers) workers() (Workers, error) {
 	return h.api.Workers, nil
 }
 
-// leased is workers for a method that takes a lease. It checks the members of
+// leased works like workers, for a method that takes a lease. It checks the members of
 // the lease; the engine decides whether the lease is valid.
 func (h *Handlers) leased(l turns.Lease) (Workers, error) {
 	switch {

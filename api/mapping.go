@@ -167,7 +167,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	return internalError(log, method, err)
 }
 
-// KindOf is the kind that a command gets for an error of the domain; internal for any
+// KindOf returns the kind that a command gets for an error of the domain; internal for any
 // other.
 func KindOf(err error) Kind {
 	for _, s := range sentinels {

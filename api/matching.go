@@ -33,7 +33,7 @@ func (h *Handlers) matching(text string) func(t *threads.Thread, title string) b
 	}
 }
 
-// mailboxes are the agents whose threads are inboxes of people; nil unless they are
+// mailboxes returns the agents whose threads are inboxes of people; nil unless they are
 // asked for.
 func (h *Handlers) mailboxes(asked bool) (names []string) {
 	if !asked {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// members are the threads of ids and those below them, as far as the request may read
+// members returns the threads of ids and those below them, as far as the request may read
 // them: an agent reads its own thread and those below it, a named token that is limited
 // its threads and those below them. nil is every thread. Whether a thread is a
 // member never changes, so the set is asked, not listed: threads of ids that do not

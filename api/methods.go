@@ -4,7 +4,7 @@ package api
 // decodes, checks required members, maps errors and encodes.
 type Handlers struct{ api *API }
 
-// methods is the one table of methods, in the order of the documentation. Each row has
+// methods returns the one table of methods, in the order of the documentation. Each row has
 // the scope of the method, the role that a named token needs, and its rules: those of
 // agents, and those of tokens that are limited to threads.
 func (h *Handlers) methods() []Method {

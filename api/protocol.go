@@ -148,7 +148,7 @@ func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
 	return p
 }
 
-// eventMembers are the members of a notification that its row leaves out,
+// eventMembers returns the members of a notification that its row leaves out,
 // because all events have them.
 func eventMembers(name string) []string {
 	common := []string{"seq", "thread_seq", "thread_id", "turn_id", "attempt", "timestamp"}

@@ -102,7 +102,7 @@ func define[P, R any](name, summary string, handle func(context.Context, P) (R, 
 	return m
 }
 
-// defineWaiting is define for a method whose change is durable before its
+// defineWaiting works like define for a method whose change is durable before its
 // result is final: the handler returns a first result and, if it is not final,
 // a channel that delivers the final one. The final result is awaited for at
 // most wait, outside of the read loop, so that it delays no other request.
@@ -138,7 +138,7 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 	return m
 }
 
-// defineAsking is define for a method that asks an agent before it changes
+// defineAsking works like define for a method that asks an agent before it changes
 // anything. How long that takes is unknown, so it runs outside of the read
 // loop: later requests on the connection do not wait for it. It does not end when its
 // client disconnects, but when the token of the request does: nothing that the token
@@ -155,7 +155,7 @@ func defineAsking[P, R any](name, summary string, handle func(context.Context, P
 	}, handle, options)
 }
 
-// definePolling is define for a method that waits, outside of the read loop,
+// definePolling works like define for a method that waits, outside of the read loop,
 // for something that may not come. It ends when its client disconnects, because
 // that client might not receive the result. A notification does nothing, for
 // the same reason.
@@ -167,12 +167,12 @@ func definePolling[P, R any](name, summary string, handle func(context.Context, 
 	}, handle, append(options, polls))
 }
 
-// defineAwaiting is definePolling for a method whose params say how long it waits.
+// defineAwaiting works like definePolling for a method whose params say how long it waits.
 func defineAwaiting[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, untilDisconnect, handle, append(options, polls))
 }
 
-// defineThen is define for a method that is done in its order on the connection, and
+// defineThen works like define for a method that is done in its order on the connection, and
 // may then wait for more: if the handler returns a function, that makes the result,
 // outside of the read loop. It ends when its client disconnects.
 func defineThen[P, R any](name, summary string, handle func(context.Context, P) (R, func(context.Context) (R, error), error), options ...option) Method {
@@ -224,14 +224,14 @@ func inBatch(ctx context.Context) bool {
 	return is
 }
 
-// defineSteps is define for a method that makes many small changes, outside of
+// defineSteps works like define for a method that makes many small changes, outside of
 // the read loop. It has no deadline. It ends between two changes when its
 // client disconnects; the changes made by then stay.
 func defineSteps[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, untilDisconnect, handle, options)
 }
 
-// defineApart is define for a method that runs outside of the read loop, in the
+// defineApart works like define for a method that runs outside of the read loop, in the
 // context that within makes.
 func defineApart[P, R any](name, summary string, within func(context.Context) (context.Context, context.CancelFunc),
 	handle func(context.Context, P) (R, error), options []option) Method {
@@ -325,7 +325,7 @@ func callSent(ctx context.Context, f func(ok bool), ok bool) {
 	f(ok)
 }
 
-// refused is the answer to a request whose handler has failed. The error may
+// refused returns the answer to a request whose handler has failed. The error may
 // belong to a write that was kept as turn/late: its event goes first, as with
 // any change.
 func (s *shape) refused(ctx context.Context, name string, err error, p reflect.Value) Reply {
@@ -392,7 +392,7 @@ type Call struct {
 	Caller ledger.Caller
 }
 
-// context tells the method how the request came.
+// context passes to the method how the request came.
 func (c Call) context(ctx context.Context) context.Context {
 	if c.Notification {
 		ctx = context.WithValue(ctx, notificationKey{}, true)
@@ -406,7 +406,7 @@ func (c Call) context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// names are the names of all methods.
+// names returns the names of all methods.
 func (a *API) names() []string {
 	names := make([]string, len(a.methods))
 	for i := range a.methods {

@@ -25,7 +25,7 @@ const (
 	extraName   = "x-type" // the schema's name in TypeScript
 )
 
-// openEnum is the schema of a string with known values.
+// openEnum returns the schema of a string with known values.
 func openEnum[T ~string](values ...T) *jsonschema.Schema {
 	known := make([]any, len(values))
 	for i, v := range values {
@@ -103,7 +103,7 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// paramsSchema is the schema of a method's params: closed, as the server reads
+// paramsSchema returns the schema of a method's params: closed, as the server reads
 // them, and with null where null means absent.
 func paramsSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := infer(t)
@@ -144,7 +144,7 @@ func between(least, most float64) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &least, &most }
 }
 
-// resultSchema is the schema of a result or of a notification's params: open,
+// resultSchema returns the schema of a result or of a notification's params: open,
 // since members may be added, and without null except for members that mean
 // "never" or "none".
 func resultSchema(t reflect.Type) (*jsonschema.Schema, error) {

@@ -39,7 +39,7 @@ var threadMembers = map[int]string{
 	idThread: "thread_id", idNewThread: "new_thread_id", idParent: "parent.thread_id", idOwner: "owner_thread_id", idParentThread: "parent_thread_id",
 }
 
-// named are the ids in params of this shape.
+// named returns the ids in params of this shape.
 func (s *shape) named(p reflect.Value) (n Named) {
 	n.TurnID, n.ItemID = s.id(p, idTurn), s.id(p, idItem)
 	for _, which := range []int{idThread, idNewThread, idParent, idOwner, idParentThread} {
@@ -56,7 +56,7 @@ func (s *shape) named(p reflect.Value) (n Named) {
 	return n
 }
 
-// id is one of the ids of the shape in params; "" if it is absent.
+// id returns one of the ids of the shape in params; "" if it is absent.
 func (s *shape) id(p reflect.Value, which int) string {
 	at := s.ids[which]
 	if at == nil {

@@ -159,7 +159,7 @@ type keptSummary struct {
 	at      int64 // the thread's latest_seq
 }
 
-// get is turns.SummaryQuery.Known.
+// get works like turns.SummaryQuery.Known.
 func (c *summaryCache) get(threadID string) (*turns.Summary, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

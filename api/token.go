@@ -65,7 +65,7 @@ func AliveOf(ctx context.Context) context.Context {
 	return t.Alive
 }
 
-// endOf is the error of a request whose token has ended; nil if it has not, or if there
+// endOf returns the error of a request whose token has ended; nil if it has not, or if there
 // is none that can.
 func endOf(ctx context.Context) *Error {
 	if agent, ok := AgentOf(ctx); ok && agent.Ended() {
@@ -110,13 +110,13 @@ func ShareOf(ctx context.Context) string {
 	return ""
 }
 
-// personOf is the name of whose request it is.
+// personOf returns the name of whose request it is.
 func personOf(ctx context.Context) string {
 	t, _ := TokenOf(ctx)
 	return t.person()
 }
 
-// clientOf says in events who made a request: a client, one with a named token, or an
+// clientOf returns the name that events give to the caller: a client, one with a named token, or an
 // agent, which is no person: what it interrupts does not hold a thread.
 func clientOf(ctx context.Context) turns.By {
 	if _, ok := AgentOf(ctx); ok {

@@ -8,14 +8,15 @@ import (
 	"github.com/seed82539d15/holon/tokens"
 )
 
-// The roles that methods need. Every method declares one.
+// reading, responding, working, operating and owning set the role that a method needs. Every
+// method declares one.
 func reading(m *Method)    { m.Role = tokens.RoleRead }
 func responding(m *Method) { m.Role = tokens.RoleRespond }
 func working(m *Method)    { m.Role = tokens.RoleWork }
 func operating(m *Method)  { m.Role = tokens.RoleOperate }
 func owning(m *Method)     { m.Role = tokens.RoleOwner }
 
-// codes says that a code opens the method. It opens no other.
+// codes checks that a code opens the method. It opens no other.
 func codes(m *Method) { m.ForCodes = true }
 
 // holder is the named token whose request is checked.
@@ -54,7 +55,7 @@ const (
 
 func whenLimited(l Limit) option { return func(m *Method) { m.Limit = l } }
 
-// limitedBy is a rule for tokens that are limited, besides what the Limit demands.
+// limitedBy returns a rule for tokens that are limited, besides what the Limit demands.
 func limitedBy[P any](check func(h *holder, p *P) error) option {
 	return func(m *Method) { m.limitCheck = tokenRule(m.Params, check) }
 }
@@ -156,7 +157,7 @@ func (h *holder) ownsThread(field, threadID string) error {
 	return err
 }
 
-// forbidden is the error of a request that a named token does not allow.
+// forbidden returns the error of a request that a named token does not allow.
 func forbidden(field, reason, format string, args ...any) *Error {
 	e := Errorf(KindForbidden, format, args...)
 	e.Data.Field, e.Data.Reason = field, reason
@@ -176,7 +177,7 @@ func needing(role tokens.Role, err error) error {
 	return err
 }
 
-// errCode is the error of what a code does not open.
+// errCode returns the error of what a code does not open.
 func errCode(what string) *Error {
 	return forbidden("", "code", "a code opens initialize and signin/create only, not %s", what)
 }

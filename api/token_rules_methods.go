@@ -9,8 +9,7 @@ import (
 
 // The rules of single methods for named tokens.
 
-// awaitedForOwner: what turn/await answers counts as told to the owner's agent. That
-// is a change.
+// awaitedForOwner refuses a change: what turn/await answers counts as told to the owner's agent.
 func awaitedForOwner(h *holder, p *TurnAwaitParams) error {
 	if p.OwnerThreadID != "" && !h.Role.Covers(tokens.RoleOperate) {
 		return forbidden("owner_thread_id", "role", "the token %s has the role %s, and this member needs %s", h.Name, h.Role, tokens.RoleOperate)
@@ -120,7 +119,7 @@ func (h *holder) isNoConsole() error {
 	return nil
 }
 
-// codeForOwn: what a limited token gives is limited to its threads.
+// codeForOwn limits what a limited token gives to the threads of that token.
 func codeForOwn(h *holder, p *SigninCodeParams) error {
 	for i, id := range p.ThreadIDs {
 		if err := h.ownsThread(indexed("limited_to", i), id); err != nil {
@@ -130,17 +129,18 @@ func codeForOwn(h *holder, p *SigninCodeParams) error {
 	return nil
 }
 
-// seenBy is the consumer of what the requester has looked at.
+// seenBy returns the consumer of what the requester has looked at.
 func seenBy(name string) string { return cursors.SeenPrefix + name }
 
-// restartsOf is the cursor of the restarts that the holder knows of.
+// restartsOf returns the cursor of the restarts that the holder knows of.
 func (h *holder) restartsOf() cursors.Name {
 	return cursors.Name{ConsumerID: seenBy(h.person()), StreamName: cursors.StreamRestarts}
 }
 
-// othersCursor: every token may say what its holder has looked at, and nothing else:
-// one cursor for each thread, one for the whole log, and one for restarts. All consumers
-// share the bound on cursors, so what the role read may write is bounded by what there is.
+// othersCursor refuses the cursors of others: every token may say what its holder has
+// looked at, and nothing else: one cursor for each thread, one for the whole log, and one
+// for restarts. All consumers share the bound on cursors, so what the role read may write
+// is bounded by what there is.
 func othersCursor(h *holder, p *CursorAdvanceParams) error {
 	switch {
 	case h.Role.Covers(tokens.RoleOperate):

@@ -97,7 +97,7 @@ func writeMaps(b *strings.Builder, d *openRPC) {
 		"  /** The least role that is enough, with the reason role. */\n  role?: string;\n}\n")
 }
 
-// tsObject is the body of an interface.
+// tsObject returns the body of an interface.
 func tsObject(s *jsonschema.Schema, indent string) string {
 	if len(s.Properties) == 0 {
 		return "{}"
@@ -128,7 +128,7 @@ func orderOf(s *jsonschema.Schema) []string {
 	return append(names, rest...)
 }
 
-// tsType is the type of one value.
+// tsType returns the type of one value.
 func tsType(s *jsonschema.Schema, indent string) string {
 	if s == nil {
 		return "unknown"

@@ -144,7 +144,7 @@ type DropGap struct {
 // older ones hardly matter.
 const maxGaps = 100
 
-// Event is the body of an event about the bridge.
+// Event returns the body of an event about the bridge.
 func (b *Bridge) Event(by By) *BridgeEvent {
 	return &BridgeEvent{BridgeID: b.BridgeID, Kind: b.Kind, State: b.State, Reason: b.Reason, By: by}
 }

@@ -93,8 +93,9 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 	return Verdict{Decision: Deliver}, nil
 }
 
-// DecideAnew is Decide for a delivery that Decide has chosen to send: it looks only at what
-// may have changed since. It reads little, because the transaction of each attempt calls it.
+// DecideAnew works like Decide, for a delivery that Decide has chosen to send: it looks only
+// at what may have changed since. It reads little, because the transaction of each attempt
+// calls it.
 func DecideAnew(tx ledger.Tx, b *Bridge, d *Delivery) (Verdict, error) {
 	again := *d
 	if d.EventType == TypeFinal {
@@ -275,7 +276,7 @@ func TitleOf(tx ledger.Reader, threadID, turnID string) (string, error) {
 	return t.Agent + " in " + shortID(threadID), nil
 }
 
-// shortID is the end of an id, which differs most.
+// shortID returns the end of an id, which differs most.
 func shortID(id string) string {
 	if len(id) > 16 {
 		return "…" + id[len(id)-6:]

@@ -136,7 +136,7 @@ type Try struct {
 	Answer    string      `json:"answer,omitzero"`
 }
 
-// DeliveryID is the identity of a delivery. It depends on the subscription and the event
+// DeliveryID returns the identity of a delivery. It depends on the subscription and the event
 // only, not on attempts.
 func DeliveryID(subscriptionID string, seq int64) string {
 	return fmt.Sprintf("notif:%s:%d", subscriptionID, seq)
@@ -228,7 +228,7 @@ func (d *Delivery) Kill(reason string, now time.Time) { d.settle(StateDead, reas
 // delivery of such an event makes none, so that deliveries cannot cause each other for ever.
 func (d *Delivery) SaysWhatFails() bool { return !strings.HasPrefix(d.Method, "delivery/") }
 
-// Event is the body of an event about the delivery.
+// Event returns the body of an event about the delivery.
 func (d *Delivery) Event() *DeliveryEvent {
 	return &DeliveryEvent{
 		DeliveryID: d.DeliveryID, SubscriptionID: d.SubscriptionID, BridgeID: d.BridgeID, SubjectThreadID: d.ThreadID,
@@ -305,7 +305,7 @@ func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts 
 // now or before a reset, a redelivery or a change of the target.
 func (d *Delivery) Shown() bool { return d.Elsewhere || d.shownHere() }
 
-// shownHere is Shown of the target that the delivery is for.
+// shownHere returns Shown of the target that the delivery is for.
 func (d *Delivery) shownHere() bool {
 	return d.State == StateDelivered || d.Arrived || slices.ContainsFunc(d.Tries, func(t Try) bool { return t.Outcome == Delivered })
 }

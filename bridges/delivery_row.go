@@ -46,7 +46,7 @@ func (b body) Values(int64) (ledger.Values, error) {
 	return ledger.Values{b.SubscriptionID, b.Seq, b.Body}, nil
 }
 
-// WithBody are the rows that store a delivery and its body. Other changes leave the body
+// WithBody returns the rows that store a delivery and its body. Other changes leave the body
 // as it is.
 func (d *Delivery) WithBody() []ledger.Row {
 	rows := []ledger.Row{d}
@@ -59,7 +59,7 @@ func (d *Delivery) WithBody() []ledger.Row {
 	return rows
 }
 
-// RemoveDelivery are the rows that remove a delivery.
+// RemoveDelivery returns the rows that remove a delivery.
 func RemoveDelivery(subscriptionID string, seq int64) []ledger.Row {
 	key := []any{subscriptionID, seq}
 	return []ledger.Row{&ledger.Removal{Of: DeliveryTable, Key: key}, &ledger.Removal{Of: bodyTable, Key: key}}
@@ -97,7 +97,7 @@ func (d begun) Values(int64) (ledger.Values, error) {
 	return v, nil
 }
 
-// BegunRow is the row that stores that an attempt has just begun. The delivery must be stored
+// BegunRow returns the row that stores that an attempt has just begun. The delivery must be stored
 // already.
 func (d *Delivery) BegunRow() ledger.Row {
 	if _, before := d.underWay(); len(before) > 0 && before[len(before)-1].Outcome == "" { // of before a crash
@@ -118,7 +118,7 @@ func DeliveryOfRow(row ledger.Row) *Delivery {
 	return nil
 }
 
-// underWay is when the attempt began whose end is not known, zero if there is none, and
+// underWay returns when the attempt began whose end is not known, zero if there is none, and
 // the tries before it.
 func (d *Delivery) underWay() (began notify.Time, before []Try) {
 	if n := len(d.Tries); n > 0 && d.Tries[n-1].Outcome == "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// ParseDeliveryID is the inverse of DeliveryID.
+// ParseDeliveryID returns the inverse of DeliveryID.
 func ParseDeliveryID(id string) (subscriptionID string, seq int64, ok bool) {
 	rest, ok := strings.CutPrefix(id, "notif:")
 	at := strings.LastIndexByte(rest, ':')
@@ -100,10 +100,10 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 	return e
 }
 
-// Stall says why nothing wakes the thread, in words.
+// Stall explains why nothing wakes the thread, in words.
 func (d *Data) Stall() string { return inbox.Stall(d.Reason).Says() }
 
-// link is the address at which the console shows what an event is about; "" = none. An event
+// link returns the address at which the console shows what an event is about; "" = none. An event
 // of an inbox links to the inbox, because the thread of a mailbox shows nothing else.
 func link(console string, c *Chosen) string {
 	if console == "" || c.ThreadID == "" {
@@ -116,7 +116,7 @@ func link(console string, c *Chosen) string {
 	return console + "/#/" + page + "/" + url.PathEscape(c.ThreadID)
 }
 
-// entry is an entry of an inbox as it is sent. The summary of an end has what the agent
+// entry returns an entry of an inbox as it is sent. The summary of an end has what the agent
 // said; without IncludeText it says only what has happened.
 func (s *Subscription) entry(v items.Raw) jsontext.Value {
 	if s.IncludeText {
@@ -213,7 +213,8 @@ func oneLine(s string, maxBytes int) string {
 	return cutText(Redact(sanitize.Line(s, len(s)+1)), maxBytes)
 }
 
-// redactParted is Redact for text in which control characters stay: they may part a secret.
+// redactParted works like Redact, for text in which control characters stay: they may part
+// a secret.
 func redactParted(s string) string {
 	if plain := sanitize.Plain(s); Redact(plain) != plain {
 		return Redact(plain)
@@ -234,13 +235,13 @@ func cutText(s string, maxBytes int) string {
 	return s[:n] + "…"
 }
 
-// OutgoingID is the identity of a delivery at its receiver. A log that was restored
+// OutgoingID returns the identity of a delivery at its receiver. A log that was restored
 // has another id, so an id is never used for two events.
 func OutgoingID(logID, deliveryID string) string {
 	return fmt.Sprintf("%s:%s", logID[max(0, len(logID)-8):], deliveryID)
 }
 
-// RedactJSON is Redact for a JSON value; nil if nothing valid is left.
+// RedactJSON works like Redact, for a JSON value; nil if nothing valid is left.
 func RedactJSON(v jsontext.Value) jsontext.Value {
 	if out := jsontext.Value(Redact(string(v))); out.IsValid() {
 		return out

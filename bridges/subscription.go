@@ -84,7 +84,7 @@ const ConsumerPrefix = "subscription:"
 // StreamEvents is the stream of the cursors of subscriptions: the log.
 const StreamEvents = "events"
 
-// ConsumerID is the consumer of the subscription's cursor. Its stream is
+// ConsumerID returns the consumer of the subscription's cursor. Its stream is
 // StreamEvents, its subject the thread.
 func (s *Subscription) ConsumerID() string { return ConsumerPrefix + s.SubscriptionID }
 
@@ -106,7 +106,7 @@ func (s *Subscription) MoveTo(bridgeID string, target Target) {
 	s.BridgeID, s.Target, s.TargetGeneration = bridgeID, target, s.Generation
 }
 
-// FollowerName is the name of the follower that reads the log for the subscription.
+// FollowerName returns the name of the follower that reads the log for the subscription.
 // Each generation has its own, because a follower never goes back.
 func (s *Subscription) FollowerName() string {
 	return fmt.Sprintf("%s%s/%d", FollowerPrefix, s.SubscriptionID, s.Generation)
@@ -127,7 +127,7 @@ func (t Target) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Followed are the methods of which a follower must see all events. Markers come
+// Followed returns the methods of which a follower must see all events. Markers come
 // in addition.
 func (s *Subscription) Followed() []string {
 	methods := slices.Clone(s.Methods)
@@ -147,7 +147,7 @@ func (s *Subscription) SaysWhatFails() bool {
 	return len(s.On) > 0 || slices.ContainsFunc(s.Methods, func(m string) bool { return !strings.HasPrefix(m, "delivery/") })
 }
 
-// Event is the body of an event about the subscription.
+// Event returns the body of an event about the subscription.
 func (s *Subscription) Event(by By) *SubscriptionEvent {
 	return &SubscriptionEvent{
 		SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, SubjectThreadID: s.ThreadID, SubjectTurnID: s.TurnID, State: s.State, Reason: s.Reason, By: by,

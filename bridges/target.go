@@ -37,7 +37,7 @@ func ParseTarget(kind Kind, text string) (t Target, err error) {
 	return t, nil
 }
 
-// Text is the target in the form that ParseTarget reads. It is not String: the digest of
+// Text returns the target in the form that ParseTarget reads. It is not String: the digest of
 // a target is made of how it prints.
 func (t Target) Text() string {
 	switch {

@@ -37,10 +37,10 @@ const (
 	HoldsTurn Holds = "turn" // what is of the same turn
 )
 
-// Error is last_error of the cursor of a subscription that is blocked.
+// Error returns last_error of the cursor of a subscription that is blocked.
 func (b *Blocked) Error() string { return fmt.Sprintf("mismatch at %d", b.Seq) }
 
-// BlockedBy is what the mismatches of a subscription, in the order of their seqs, hold up; nil
+// BlockedBy returns what the mismatches of a subscription, in the order of their seqs, hold up; nil
 // without one.
 func BlockedBy(mismatches []*Delivery, order Order) *Blocked {
 	if len(mismatches) == 0 {

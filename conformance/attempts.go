@@ -8,7 +8,7 @@ import (
 // soon is a policy that retries a turn at once.
 var soon = obj{"retry": obj{"on_crash": "retry", "max_attempts": 3, "backoff_seconds": 0.05}}
 
-// ends are the terminal events of a turn so far.
+// ends returns the terminal events of a turn so far.
 func ends(events []*message) (list []*message) {
 	for _, m := range events {
 		if isTerminal(m) {

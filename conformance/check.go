@@ -119,7 +119,7 @@ func table() []check {
 	return all
 }
 
-// area is the index of the check's area.
+// area returns the index of the check's area.
 func (c check) area() int {
 	area, _, _ := strings.Cut(c.id, ".")
 	return slices.Index(areas, area)

@@ -42,7 +42,7 @@ func liveEvents(all []*message) []*message {
 	return kept
 }
 
-// supersedes says whether by is a marker that supersedes the event.
+// supersedes reports whether by is a marker that supersedes the event.
 func supersedes(by, m *message) bool {
 	marker, e := by.args(), m.args()
 	if by.method != "stream/rewind" || marker.str("turn_id") != e.str("turn_id") || m.seq() <= int64(marker.num("superseded_after_seq")) {

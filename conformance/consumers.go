@@ -10,7 +10,7 @@ func (p *probe) consumer() obj {
 	return name
 }
 
-// with is params with more members.
+// with returns params with more members.
 func with(params, more obj) obj {
 	all := obj{}
 	for _, m := range []obj{params, more} {

@@ -31,7 +31,7 @@ func (p *probe) work(d *duplex) *worked {
 	return w
 }
 
-// received are the events of the thread that have come on a stream.
+// received returns the events of the thread that have come on a stream.
 func (w *worked) received(in *received) []*message {
 	in.upTo(w.to)
 	return in.events(func(m *message) bool { return m.args().str("thread_id") == w.thread && m.seq() <= w.to })
@@ -53,7 +53,7 @@ func (w *worked) mustBeWhole(p *probe, what string, got []object) {
 	}
 }
 
-// listed are the events of the thread in event/list of summaries, with threads that
+// listed returns the events of the thread in event/list of summaries, with threads that
 // are whole.
 func (w *worked) listed(p *probe, whole ...any) (got []object) {
 	for after := w.from; after < w.to; {

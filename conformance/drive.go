@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// input is the smallest input of a turn: one message with one text.
+// input returns the smallest input of a turn: one message with one text.
 func input(text string) []any {
 	return []any{obj{"type": "message", "role": "user", "content": []any{obj{"type": "input_text", "text": text}}}}
 }
@@ -24,7 +24,7 @@ func (p *probe) echoThread(c caller) string {
 	return p.thread(c, obj{"agent": "echo", "title": "conformance"}).str("thread_id")
 }
 
-// startParams is the params of turn/start; more are merged in.
+// startParams returns the params of turn/start; more are merged in.
 func startParams(thread, text string, more ...obj) obj {
 	params := obj{"thread_id": thread, "input": input(text)}
 	for _, m := range more {
@@ -40,7 +40,7 @@ func (p *probe) turn(c caller, thread, text string, more ...obj) object {
 	return r
 }
 
-// isTerminal says whether the event ends a turn.
+// isTerminal reports whether the event ends a turn.
 func isTerminal(m *message) bool {
 	return m.isNotification() && notifications[m.method] == ending
 }
@@ -59,12 +59,12 @@ func (in *received) completed(turn string) *message {
 	return m
 }
 
-// ofTurn is the events of a turn so far.
+// ofTurn returns the events of a turn so far.
 func (in *received) ofTurn(turn string) []*message {
 	return in.events(func(m *message) bool { return m.args().str("turn_id") == turn })
 }
 
-// ofThread is the events of a thread so far.
+// ofThread returns the events of a thread so far.
 func (in *received) ofThread(thread string) []*message {
 	return in.events(func(m *message) bool { return m.args().str("thread_id") == thread })
 }
@@ -94,10 +94,10 @@ func methodsOf(events []*message) string {
 	return strings.Join(names, ", ")
 }
 
-// firstText is the text of an agent_message's content.
+// firstText returns the text of an agent_message's content.
 func firstText(o object) string { return o.str("content.content.0.text") }
 
-// oldest is the cursor before the first event: 0 until a prefix of the log has
+// oldest returns the cursor before the first event: 0 until a prefix of the log has
 // been pruned. For a server that does not report its first seq it is 0.
 func (p *probe) oldest() int64 {
 	m := p.http().try("holon/status", nil)
@@ -107,5 +107,5 @@ func (p *probe) oldest() int64 {
 	return max(0, int64(decode(m.result).num("first_seq"))-1)
 }
 
-// fromOldest is a query for the whole log.
+// fromOldest returns a query for the whole log.
 func (p *probe) fromOldest() string { return "?after_seq=" + itoa(p.oldest()) }

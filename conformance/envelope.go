@@ -22,7 +22,7 @@ func envelopeChecks() []check {
 	}
 }
 
-// nested is a request with id 1 of the given nesting depth. The message itself
+// nested returns a request with id 1 of the given nesting depth. The message itself
 // is level 1, params level 2.
 func nested(depth int) string {
 	inner := depth - 2

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// batchOf is a batch of n plain requests with the ids 1 to n.
+// batchOf returns a batch of n plain requests with the ids 1 to n.
 func batchOf(n int) string {
 	var members []string
 	for i := range n {

@@ -129,7 +129,7 @@ func frameChecks() []check {
 	}
 }
 
-// oversized is a request a little over the frame limit.
+// oversized returns a request a little over the frame limit.
 func oversized(p *probe) string {
 	return request("1", plain, `{"_meta":"`+strings.Repeat("x", p.facts.limit("max_frame_bytes", 4<<20))+`"}`)
 }

@@ -27,7 +27,7 @@ func (p *probe) filtered(from int64, query url.Values, params obj, want []*messa
 	}
 }
 
-// lastSeq is the seq of the last event, or 0.
+// lastSeq returns the seq of the last event, or 0.
 func (p *probe) lastSeq(events []*message) int64 {
 	if len(events) == 0 {
 		return 0

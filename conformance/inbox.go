@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// single is an item that is not grouped.
+// single returns an item that is not grouped.
 func single(name string) obj { return obj{"source": "ci", "native_id": name} }
 
-// grouped is an item of one digest.
+// grouped returns an item of one digest.
 func grouped(name, flush string) obj {
 	return obj{"source": "ci", "native_id": name, "grouping": obj{"resource_ref": "pr:1", "event_family": "reviews", "flush": flush}}
 }

@@ -41,7 +41,7 @@ func itemChecks() []check {
 	}
 }
 
-// finalMessage is the last state of a turn's last agent_message.
+// finalMessage returns the last state of a turn's last agent_message.
 func (p *probe) finalMessage(in interface{ ofTurn(string) []*message }, turn string) object {
 	var item object
 	for _, m := range in.ofTurn(turn) {

@@ -95,25 +95,25 @@ func parseBatch(raw []byte) ([]*message, error) {
 	return all, nil
 }
 
-// isResponse says whether the message answers a request.
+// isResponse reports whether the message answers a request.
 func (m *message) isResponse() bool { return m.result != nil || m.failure != nil }
 
-// isNotification says whether the message is a notification.
+// isNotification reports whether the message is a notification.
 func (m *message) isNotification() bool { return m.method != "" && m.id == nil }
 
-// args is the params as an object; reading from an absent one gives zeros.
+// args returns the params as an object; reading from an absent one gives zeros.
 func (m *message) args() object { return decode(m.params) }
 
-// fault is the error as an object.
+// fault returns the error as an object.
 func (m *message) fault() object { return decode(m.failure) }
 
-// kind is error.data.kind.
+// kind returns error.data.kind.
 func (m *message) kind() string { return m.fault().str("data.kind") }
 
-// code is error.code, 0 when there is none.
+// code returns error.code, 0 when there is none.
 func (m *message) code() int { return int(m.fault().num("code")) }
 
-// seq is params.seq of an event, 0 for everything else.
+// seq returns params.seq of an event, 0 for everything else.
 func (m *message) seq() int64 {
 	if !m.isNotification() {
 		return 0
@@ -121,7 +121,7 @@ func (m *message) seq() int64 {
 	return int64(m.args().num("seq"))
 }
 
-// isEvent says whether the message is an event of the log. Heartbeats and
+// isEvent reports whether the message is an event of the log. Heartbeats and
 // closings have a seq too, but it is a position and not their own.
 func (m *message) isEvent() bool {
 	return m.isNotification() && notifications[m.method] != passing && m.args().has("seq")

@@ -44,7 +44,7 @@ var (
 	aSum = regexp.MustCompile(`^(<[a-z][A-Za-z0-9_.-]*>)\+([0-9]+)$`)
 )
 
-// get is the value of a name, such as lease, or of a member of it, such as
+// get returns the value of a name, such as lease, or of a member of it, such as
 // lease.token.
 func (s scope) get(name string) (any, bool) { return object(s).get(name) }
 
@@ -67,7 +67,7 @@ func (s scope) fill(text string) (string, error) {
 	}), missing
 }
 
-// differs says where a value differs from the pattern; empty means that it
+// differs describes where a value differs from the pattern; empty means that it
 // fits. The value may have members that the pattern does not name. A name that
 // is seen for the first time takes the value.
 func (s scope) differs(at string, want, got any, there bool) string {

@@ -46,7 +46,7 @@ type Report struct {
 	Results   []Result  `json:"results"`
 }
 
-// Failed says whether any check failed or ended with an error. Skipped checks
+// Failed reports whether any check failed or ended with an error. Skipped checks
 // do not count: they are listed with their reason.
 func (r *Report) Failed() bool { return r.Failures+r.Errors > 0 }
 

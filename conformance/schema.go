@@ -45,7 +45,7 @@ func (p *probe) discover() *discovered {
 	return doc
 }
 
-// paramsSchema is the schema of the params object of a method or notification.
+// paramsSchema returns the schema of the params object of a method or notification.
 // OpenRPC lists params by name, each with its schema; other params are unknown.
 // An extension x-params-schema, a single parameter named params, or params that
 // is itself a schema, describes the whole object.

@@ -42,7 +42,7 @@ func (p *probe) play(s *scripts, lines []line) {
 	pl.mustSucceed()
 }
 
-// waits says whether a script waits for events.
+// waits reports whether a script waits for events.
 func waits(s *scripts, lines []line) bool {
 	return slices.ContainsFunc(lines, func(l line) bool {
 		return l.verb == "~" || l.verb == "-" || l.verb == "=" && waits(s, s.sections[l.what])
@@ -232,7 +232,7 @@ func (pl *player) differs(want line, got object) string {
 	return pl.names.differs("", want.want, map[string]any(got), true)
 }
 
-// chooses says whether a message is the event of a line.
+// chooses reports whether a message is the event of a line.
 func (pl *player) chooses(l line, m *message) bool {
 	if !m.isNotification() || m.method != l.what {
 		return false

@@ -64,7 +64,7 @@ func (l *listener) readSSE(r io.Reader) {
 	}
 }
 
-// frame is the SSE event of the message.
+// frame returns the SSE event of the message.
 func (l *listener) frame(m *message) sseEvent {
 	l.sseMu.Lock()
 	defer l.sseMu.Unlock()

@@ -184,7 +184,7 @@ func streamChecks() []check {
 	}
 }
 
-// lines is the raw bytes of the events in (from, to], without line ends.
+// lines returns the raw bytes of the events in (from, to], without line ends.
 func lines(in *received, from, to int64) [][]byte {
 	var out [][]byte
 	for _, m := range in.events(func(m *message) bool { return m.seq() > from && m.seq() <= to }) {

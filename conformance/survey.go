@@ -26,7 +26,7 @@ type facts struct {
 	worker, brief bool
 }
 
-// limit is a bound from the answer to initialize, or the protocol's default.
+// limit returns a bound from the answer to initialize, or the protocol's default.
 func (f facts) limit(name string, otherwise int) int {
 	if n := f.limits.num(name); n > 0 {
 		return int(n)
@@ -34,7 +34,7 @@ func (f facts) limit(name string, otherwise int) int {
 	return otherwise
 }
 
-// lacks says why a check with these needs cannot run; empty means that it can.
+// lacks explains why a check with these needs cannot run; empty means that it can.
 func (f facts) lacks(n need) string {
 	switch {
 	case n&needEcho != 0 && f.echo != "":

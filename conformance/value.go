@@ -83,7 +83,7 @@ func (o object) obj(path string) object {
 	return m
 }
 
-// objs is the objects of a list.
+// objs returns the objects of a list.
 func (o object) objs(path string) []object {
 	var all []object
 	for _, v := range o.list(path) {
@@ -117,7 +117,7 @@ func (o object) isInt(path string) bool {
 	return ok && n == math.Trunc(n)
 }
 
-// isTime says whether the path holds RFC 3339 in UTC with milliseconds.
+// isTime reports whether the path holds RFC 3339 in UTC with milliseconds.
 func (o object) isTime(path string) bool {
 	s := o.str(path)
 	_, err := time.Parse("2006-01-02T15:04:05.000Z", s)

@@ -97,7 +97,7 @@ func (d *duplex) try(method string, params any) *message {
 	return d.answer(d.start(method, params))
 }
 
-// mark is the position after everything that has arrived.
+// mark returns the position after everything that has arrived.
 func (d *duplex) mark() int { return len(d.all()) }
 
 // caughtUp returns once the stream has sent every event up to now: at the next

@@ -166,7 +166,7 @@ func (p *probe) batch(body string) []*message {
 // oneShot makes each request with a separate POST /rpc.
 type oneShot struct{ p *probe }
 
-// http is the caller over POST /rpc.
+// http returns the caller over POST /rpc.
 func (p *probe) http() caller { return oneShot{p} }
 
 func (o oneShot) try(method string, params any) *message {

@@ -105,7 +105,7 @@ func (in *received) find(from int, within time.Duration, want func(*message) boo
 	}
 }
 
-// await is find with the usual patience. It fails the check if no such message
+// await works like find, with the usual patience. It fails the check if no such message
 // came.
 func (in *received) await(what string, from int, want func(*message) bool) *message {
 	m := in.find(from, in.p.opts.Patience, want)
@@ -115,7 +115,7 @@ func (in *received) await(what string, from int, want func(*message) bool) *mess
 	return m
 }
 
-// state says whether the stream is still open.
+// state reports whether the stream is still open.
 func (in *received) state() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -135,12 +135,12 @@ func (in *received) event(method string, pairs ...string) *message {
 	return in.eventFrom(0, method, pairs...)
 }
 
-// eventFrom is event, from a position on.
+// eventFrom works like event, from a position on.
 func (in *received) eventFrom(from int, method string, pairs ...string) *message {
 	return in.await(method+describe(pairs), from, func(m *message) bool { return matches(m, method, pairs) })
 }
 
-// matches says whether the message is such a notification.
+// matches reports whether the message is such a notification.
 func matches(m *message, method string, pairs []string) bool {
 	if !m.isNotification() || m.method != method {
 		return false

@@ -110,7 +110,7 @@ func contentsOf(client fs.FS) (map[string][]byte, error) {
 	return contents, read(clientDir, client)
 }
 
-// versionOf is a hash of the names and contents of all files.
+// versionOf returns a hash of the names and contents of all files.
 func versionOf(contents map[string][]byte) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
@@ -133,7 +133,8 @@ func newFile(name string, body []byte, cache string) (*file, error) {
 	}, nil
 }
 
-// compressed cannot fail: the level is valid, and a buffer takes everything.
+// compressed returns the compressed bytes. It cannot fail: the level is valid,
+// and a buffer takes everything.
 func compressed(body []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

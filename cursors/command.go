@@ -147,7 +147,7 @@ func (n *Name) Check() error {
 	return checkName("subject_id", &n.SubjectID, true)
 }
 
-// checkOwn also refuses cursors of the server.
+// checkOwn makes the same checks, and refuses cursors of the server.
 func (n *Name) checkOwn() error {
 	if err := n.Check(); err != nil {
 		return err

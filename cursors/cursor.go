@@ -82,7 +82,7 @@ type Cursor struct {
 	requester ledger.Requester
 }
 
-// Zero is the state of a cursor that has no row.
+// Zero returns the state of a cursor that has no row.
 func Zero(n Name) Cursor {
 	return Cursor{ConsumerID: n.ConsumerID, StreamName: n.StreamName, SubjectID: n.SubjectID}
 }
@@ -128,7 +128,7 @@ func (c Cursor) Late(d Delivery, now notify.Time) Cursor {
 	return c.at(now)
 }
 
-// confirmedBy is the delivery id that LastSequence was confirmed with, "" without.
+// confirmedBy returns the delivery id that LastSequence was confirmed with, "" without.
 func (c Cursor) confirmedBy() string {
 	if c.deliveredSeq == c.LastSequence {
 		return c.LastDeliveryID

@@ -40,14 +40,14 @@ type ResetEvent struct {
 // ToSequence is 0, which is what a read says from now on.
 type DeletedEvent ResetEvent
 
-// ResetDraft is the event of a reset, for the unit that writes the cursor after.
+// ResetDraft returns the event of a reset, for the unit that writes the cursor after.
 // index is the number of drafts that the unit has already. The draft is not encoded.
 func ResetDraft(index int, before, after Cursor, reason string, by By, now notify.Time) notify.Draft {
 	body := changed(before, after.LastSequence, reason, by)
 	return draft(index, notify.CursorReset, &body, now)
 }
 
-// deletedDraft is the event of a deletion, for a unit without other drafts.
+// deletedDraft returns the event of a deletion, for a unit without other drafts.
 func deletedDraft(before Cursor, reason string, by By, now notify.Time) notify.Draft {
 	body := DeletedEvent(changed(before, 0, reason, by))
 	return draft(0, notify.CursorDeleted, &body, now)

@@ -108,7 +108,7 @@ func (r *row) Values(int64) (ledger.Values, error) {
 	return v, nil
 }
 
-// values are the columns without the number.
+// values returns the columns without the number.
 func (c Cursor) values() ledger.Values {
 	return ledger.Values{
 		nil, c.ConsumerID, c.StreamName, c.SubjectID, c.LastSequence, c.LastDeliveryID, c.LastDeliveredAt.Milli(), c.deliveredSeq,
@@ -116,7 +116,7 @@ func (c Cursor) values() ledger.Values {
 	}
 }
 
-// Bytes is roughly the size of the cursor besides its fixed columns.
+// Bytes estimates the size of the cursor besides its fixed columns.
 func (c Cursor) Bytes() int {
 	return len(c.ConsumerID) + len(c.StreamName) + len(c.SubjectID) + len(c.LastDeliveryID) + len(c.LastError)
 }

@@ -61,7 +61,7 @@ func (a *actor) idle() bool {
 	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && a.child.lookAt.IsZero() && a.inbox.wakeAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
 }
 
-// agent is the agent of the thread.
+// agent returns the agent of the thread.
 func (a *actor) agent() *agent { return a.e.rules.agents.of(a.state.thread.Agent) }
 
 // decide begins a decision about a command. It changes a clone of the state.

@@ -54,7 +54,7 @@ func (a agents) of(name string) *agent {
 	return &agent{}
 }
 
-// missing is the error for an agent that is not configured.
+// missing returns the error for an agent that is not configured.
 func (a agents) missing(name string) error {
 	return &turns.NoAgentError{Agent: name, Known: slices.Sorted(maps.Keys(a))}
 }
@@ -63,10 +63,10 @@ func (a agents) missing(name string) error {
 // worker never does: it gets attempts whole.
 func (g *agent) mayGoOn() bool { return g.remote == nil }
 
-// leases is the policy of an agent whose turns are claimed by workers.
+// leases returns the policy of an agent whose turns are claimed by workers.
 func (g *agent) leases() turns.LeasePolicy { return g.remote.Leases().WithDefaults() }
 
-// stopWithin is how long the agent may take to stop. otherwise is the engine's
+// stopWithin returns how long the agent may take to stop. otherwise is the engine's
 // deadline. A worker learns of a stop within the period of its lease.
 func (g *agent) stopWithin(otherwise time.Duration) time.Duration {
 	if g.remote != nil {
@@ -80,7 +80,7 @@ func (g *agent) stopWithin(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// retryPolicy is the agent's policy. Members of own, the turn's policy, replace
+// retryPolicy returns the agent's policy. Members of own, the turn's policy, replace
 // its members; own may be nil.
 func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 	var p turns.RetryPolicy
@@ -93,7 +93,7 @@ func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 	return p.WithDefaults()
 }
 
-// kind is the agent's kind, "" if it is not configured.
+// kind returns the agent's kind, "" if it is not configured.
 func (g *agent) kind() string {
 	if g.Agent == nil {
 		return ""

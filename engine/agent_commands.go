@@ -207,7 +207,7 @@ func (e *Engine) mustNotExist(ctx context.Context, threadID string) error {
 	return err
 }
 
-// forkPoint is the newest turn of the thread that has run. AfterTurnID must be
+// forkPoint returns the newest turn of the thread that has run. AfterTurnID must be
 // that turn, or one that ended after it without having run.
 func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFrom, error) {
 	from := threads.ForkedFrom{ThreadID: c.ThreadID}

@@ -74,7 +74,7 @@ func (s *services) stop() {
 	}
 }
 
-// whyFailed says why Serve of an agent has returned early.
+// whyFailed returns why Serve of an agent has returned early.
 func (s *services) whyFailed(name string) (why string, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,9 +93,9 @@ func (e *Engine) Agents() []turns.AgentInfo {
 	return out
 }
 
-// Directory is where the agent of this name works for a thread with this cwd. It is ""
-// where the server knows no directory: for mailboxes, for workers, and
-// for agents that are no longer configured.
+// Directory returns the directory in which the agent of this name works for a thread
+// with this cwd. It is "" where the server knows no directory: for mailboxes, for
+// workers, and for agents that are no longer configured.
 func (e *Engine) Directory(agent, cwd string) string {
 	if local := e.rules.agents.of(agent).local; local != nil {
 		if dir, err := local.Directory(cwd); err == nil {
@@ -105,7 +105,7 @@ func (e *Engine) Directory(agent, cwd string) string {
 	return cwd
 }
 
-// agentInfo is the agent's own info with what the engine knows. An agent that
+// agentInfo returns the agent's own info with what the engine knows. An agent that
 // gives no state is ready.
 func (e *Engine) agentInfo(name string) turns.AgentInfo {
 	info := e.rules.agents[name].Info()

@@ -101,7 +101,7 @@ func (w *await) ringsUntil(ctx context.Context, timeout time.Duration, f func(ov
 	}
 }
 
-// cutShort says why a request is not to wait for machines any longer; "" = it may. Its
+// cutShort explains why a request is not to wait for machines any longer; "" = it may. Its
 // agent works on the owner's active turn: while it waits, it neither ends the turn, behind
 // which a person's turn is queued, nor reads what was steered to it. Anybody else waits on,
 // except that turn/start with wait_seconds never keeps a client's turn waiting.
@@ -131,7 +131,7 @@ func (x *Children) cutShort(ctx context.Context, w *await) (turns.CutShort, erro
 	})
 }
 
-// detaches says why the turns that were waited for in vain are detached; "" = they are not.
+// detaches explains why the turns that were waited for in vain are detached; "" = they are not.
 func (w *await) detaches(r *turns.AwaitResult) turns.Detach {
 	switch {
 	case r.Reason == turns.CutQueued:
@@ -370,7 +370,7 @@ func (x *Children) anyRetried(ctx context.Context, list []turns.Result) (again b
 	return again, err
 }
 
-// readResults is results once.
+// readResults reads the results once.
 func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, error) {
 	list := make([]turns.Result, 0, len(w.ids))
 	rows := make([]*turns.Turn, len(w.ids))
@@ -458,7 +458,7 @@ func isOpen(r ledger.Reader, threadID string) (bool, error) {
 	return err == nil && t.Open(), err
 }
 
-// StartAndWait is Start for a request with wait_seconds. wait, which must be called
+// StartAndWait works like Start, for a request with wait_seconds. wait, which must be called
 // once, waits for the end of the turn; its sent is that of Await. caller is as in Await.
 // If too many requests wait already, wait is nil: r says that it is not waited for, and
 // the turn is what it would be without wait_seconds. Errors: as of Start and Await.

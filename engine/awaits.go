@@ -169,7 +169,7 @@ func (t *awaits) alsoFor(w *await, turnID string) bool {
 	return w.in && t.addTurn(w, turnID)
 }
 
-// addTurn is alsoFor for a caller that holds mu.
+// addTurn works like alsoFor, for a caller that holds mu.
 func (t *awaits) addTurn(w *await, turnID string) bool {
 	if t.byTurn[turnID][w] {
 		return false

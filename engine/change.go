@@ -103,7 +103,7 @@ type scope struct {
 	attempt int          // 0 = none
 }
 
-// inTry is the scope of the events of a try.
+// inTry returns the scope of the events of a try.
 func inTry(span *notify.Span) scope { return scope{span, span.Root()} }
 
 // add adds an event and returns the header for folding it.
@@ -202,7 +202,7 @@ func (c *change) setTurn(row *turns.Turn) {
 	}
 }
 
-// turnRow is the row of a turn as the unit leaves it. The unit must change it.
+// turnRow returns the row of a turn as the unit leaves it. The unit must change it.
 func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnIndex[turnID]] }
 
 // item adds an event of an item and returns the row it leaves.
@@ -244,7 +244,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 // Notices do not: the server may have written them.
 func speaks(k items.Kind) bool { return k != items.KindUserMessage && k != items.KindNotice }
 
-// itemRowIndex is the index of the item's row in the unit; false if the
+// itemRowIndex returns the index of the item's row in the unit; false if the
 // unit has none.
 func (c *change) itemRowIndex(row *items.Item) (int, bool) {
 	if row == nil {
@@ -292,7 +292,7 @@ func (c *change) flushDelta() {
 	})
 }
 
-// events is how many events the unit will have.
+// events returns how many events the unit will have.
 func (c *change) events() int {
 	n := len(c.unit.Drafts)
 	if c.delta.open != nil {
@@ -305,5 +305,5 @@ func (c *change) full() bool {
 	return c.events() >= unitEvents || c.bytes+len(c.delta.text) >= unitBytes
 }
 
-// nowTime is the time that events of one unit share.
+// nowTime returns the time that events of one unit share.
 func nowTime() notify.Time { return notify.TimeOf(time.Now()) }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// tries are the tries of the unit's turn as the unit leaves them so far. That turn is
+// tries returns the tries of the unit's turn as the unit leaves them so far. That turn is
 // the active one, unless selectTries has selected another.
 func (c *change) tries() *tries {
 	if c.nextTries == nil {
@@ -18,7 +18,7 @@ func (c *change) tries() *tries {
 	return c.nextTries
 }
 
-// mutableTries is tries for a caller that changes them.
+// mutableTries works like tries, for a caller that changes them.
 func (c *change) mutableTries() *tries {
 	if c.nextTries == nil {
 		c.nextTries = c.committedTries.clone()
@@ -33,10 +33,10 @@ func (c *change) mutableTries() *tries {
 // change t.
 func (c *change) selectTries(t *tries) { c.nextTries = t }
 
-// root is the live attempt; nil for a turn from before there were attempts.
+// root returns the live attempt; nil for a turn from before there were attempts.
 func (c *change) root() *notify.Span { return c.tries().live[""] }
 
-// liveTry is the live try of a path.
+// liveTry returns the live try of a path.
 func (c *change) liveTry(path string) (*notify.Span, error) {
 	if span := c.tries().live[path]; span != nil {
 		return span, nil
@@ -44,7 +44,7 @@ func (c *change) liveTry(path string) (*notify.Span, error) {
 	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
 }
 
-// scopeOf is where the events of an item that is not open belong. An item that
+// scopeOf returns the scope of the events of an item that is not open. An item that
 // was superseded has no scope any more.
 func (c *change) scopeOf(row *items.Item) (scope, error) {
 	if len(row.Lineage) == 0 {

@@ -97,7 +97,7 @@ func (x *Children) permit(ctx context.Context, ownerID string, ask func(a *actor
 	}, nil
 }
 
-// permitStart says for which turn of the thread a child turn starts. turnID is the one
+// permitStart decides for which turn of the thread a child turn starts. turnID is the one
 // that was named; "" = the active one.
 func (k *childKeeper) permitStart(turnID string, background bool) (permit, error) {
 	s := k.a.state
@@ -154,7 +154,7 @@ func (x *Children) Detach(ctx context.Context, c turns.DetachTurn) (turns.Detach
 	return r, err
 }
 
-// detach is Detach for any reason. did says that this call has detached the turn.
+// detach works like Detach, for any reason. did reports that this call has detached the turn.
 func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Detach) (r turns.DetachResult, did bool, err error) {
 	threadID, err := x.e.threadOf(ctx, c.TurnID)
 	if err != nil {

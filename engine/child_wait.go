@@ -26,7 +26,7 @@ type children struct {
 	enough   bool            // no further prompt tells ends: a client's turn is queued, or there were MaxPrompts
 }
 
-// toTell are the untold ends.
+// toTell returns the untold ends.
 func (c *children) toTell() toldEnds {
 	t := toldEnds{entries: make([]*inbox.Entry, len(c.untold)), live: turns.EndsLive{}, parents: c.parents}
 	for i, e := range c.untold {
@@ -43,7 +43,7 @@ type toldEnds struct {
 	parents map[string]bool
 }
 
-// prompts is how many prompts of the attempt have started.
+// prompts returns how many prompts of the attempt have started.
 func (act *activeTurn) prompts() int { return max(1, act.work.prompts, act.turn.Prompts) }
 
 // clientWaits reports whether a turn that a client has asked for is queued.
@@ -56,7 +56,7 @@ func (s *state) clientWaits() bool {
 	return false
 }
 
-// settled is the condition under which the active turn completes. If it is a child turn
+// settled returns the condition under which the active turn completes. If it is a child turn
 // itself, it also waits for child turns that only notify, so that its result is complete,
 // but not while a client's turn is queued. Nor does it wait for jobs then, which go on.
 func (w *childWriter) settled() *turns.Settled {
@@ -295,8 +295,8 @@ func (w *childWriter) tell(t toldEnds) (msgs []items.UserMessage, err error) {
 	return msgs, err
 }
 
-// message is the message that tells entries, told those for which it has room. It names the child
-// turns that are still at work for the same turns, but for those in review.
+// message returns the message that tells entries, told those for which it has room. It names the
+// child turns that are still at work for the same turns, but for those in review.
 func (w *childWriter) message(r ledger.Reader, t toldEnds) (msg items.UserMessage, told []*inbox.Entry, err error) {
 	var seqs []int64 // of the items of which more is told than a summary
 	for _, e := range t.entries {
@@ -324,7 +324,7 @@ func (w *childWriter) message(r ledger.Reader, t toldEnds) (msg items.UserMessag
 	return msg, told, nil
 }
 
-// resume says that the active turn, which has waited for child turns, has its next
+// resume records that the active turn, which has waited for child turns, has its next
 // prompt.
 func (w *turnWriter) resume() {
 	act := w.d.active()
@@ -349,7 +349,7 @@ func (w *childWriter) messagesOfChildren() (list []*inbox.Entry, err error) {
 	return list, err
 }
 
-// tellNewEnds tells the turn that starts the new ends of child turns in the inbox, if
+// tellNewEnds reports to the turn that starts the new ends of child turns in the inbox, if
 // they would wake the thread.
 func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 	box := w.d.next().inbox
@@ -378,7 +378,7 @@ func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 // maxEarlier is how many child turns of earlier attempts an agent is told about.
 const maxEarlier = 200
 
-// tellEarlierChildren tells the agent, whose attempt begins with this input, the states of the
+// tellEarlierChildren reports to the agent, whose attempt begins with this input, the states of the
 // child turns of earlier attempts. It is told the ends of which the message has all: those that
 // it was not told before, and those that a message to an earlier attempt has told, which this one
 // does not get. What has no room, is on its way to the inbox or in an answer is told later.
@@ -453,7 +453,7 @@ func (w *childWriter) tellEarlierChildren(input []items.UserMessage) ([]items.Us
 	return []items.UserMessage{msg}, b.Err()
 }
 
-// untoldEnds are the ends that a new attempt of a turn has not been told, by child turn: those
+// untoldEnds returns the ends that a new attempt of a turn has not been told, by child turn: those
 // that are fresh, and those that only a list for an earlier attempt has told. What is told by a
 // message of its input is in that: these ends are apart.
 func untoldEnds(b *inbox.Book, turnID string, input []items.UserMessage) (untold, inInput map[string]inbox.End, err error) {

@@ -18,7 +18,7 @@ type childKeeper struct {
 	lookAt time.Time // when to look again after a failure: see look; zero = not needed
 }
 
-// look is childKeeper.look, as a command of the engine's own.
+// look runs childKeeper.look, as a command of the engine's own.
 func look(a *actor) { a.child.look() }
 
 // childWriter adds the events that concern child turns to a decision.

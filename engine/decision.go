@@ -68,16 +68,16 @@ func newDecision(r *rules, threadID string, next *state) *decision {
 	return d
 }
 
-// next is the state as the decision leaves it so far.
+// next returns the state as the decision leaves it so far.
 func (d *decision) next() *state { return d.change.next }
 
-// active is the active turn as the decision leaves it so far.
+// active returns the active turn as the decision leaves it so far.
 func (d *decision) active() *activeTurn { return d.change.next.active }
 
-// agent is the agent of the thread.
+// agent returns the agent of the thread.
 func (d *decision) agent() *agent { return d.rules.agents.of(d.next().thread.Agent) }
 
-// stopWithin is how long the thread's agent may take to stop.
+// stopWithin returns how long the thread's agent may take to stop.
 func (d *decision) stopWithin() time.Duration {
 	return d.agent().stopWithin(d.rules.cfg.InterruptAfter)
 }
@@ -85,7 +85,7 @@ func (d *decision) stopWithin() time.Duration {
 // addEffect adds an effect that follows the commit.
 func (d *decision) addEffect(e effect) { d.effects = append(d.effects, e) }
 
-// turnScope is the scope of events of the active turn itself.
+// turnScope returns the scope of events of the active turn itself.
 func (d *decision) turnScope() scope {
 	if root := d.change.root(); root != nil {
 		return inTry(root)

@@ -18,7 +18,7 @@ const (
 	maxLooks   = 16 // at once; further ones wait
 )
 
-// cleaned is the one name of a directory: agents, lists and comparisons get it as it was
+// cleaned returns the one name of a directory: agents, lists and comparisons get it as it was
 // looked at. "" is none.
 func cleaned(dir string) string {
 	if dir == "" {

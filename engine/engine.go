@@ -139,7 +139,7 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 	return callThen(ctx, e, threadID, f, nil)
 }
 
-// callThen is call; it calls then once f has run or will never run, which may be after
+// callThen works like call; it calls then once f has run or will never run, which may be after
 // the end of ctx. then may be nil and must not block.
 func callThen[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error), then func()) (R, error) {
 	return inActorThen(ctx, e, threadID, func(a *actor) (R, error) {
@@ -151,12 +151,12 @@ func callThen[R any](ctx context.Context, e *Engine, threadID string, f func(*ac
 	}, then)
 }
 
-// inActor is call for an f that also has to run while the actor may not decide.
+// inActor works like call, for an f that also has to run while the actor may not decide.
 func inActor[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
 	return inActorThen(ctx, e, threadID, f, nil)
 }
 
-// inActorThen is inActor with the then of callThen.
+// inActorThen works like inActor, with the then of callThen.
 func inActorThen[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error), then func()) (R, error) {
 	type answer struct {
 		r   R

@@ -72,7 +72,7 @@ func newFamily(e *Engine) *family {
 	return &family{e: e, bell: make(chan struct{}, 1), known: map[string]*visit{}, busy: map[string]*visit{}, retry: map[string]time.Time{}}
 }
 
-// look says that something of the owner, or of a child of it, has changed; news are ends
+// look signals that something of the owner, or of a child of it, has changed; news are ends
 // among that. It does not block.
 func (f *family) look(ownerID string, news ...childEnd) {
 	f.mu.Lock()

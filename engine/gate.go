@@ -197,7 +197,7 @@ func (g *gate) state() (paused, draining bool) {
 	return g.paused, g.draining
 }
 
-// load is how many turns run, how many slots they have, and how many have given theirs
+// load returns how many turns run, how many slots they have, and how many have given theirs
 // back and hold no process.
 func (g *gate) load() (running, slots, parked int) {
 	g.mu.Lock()

@@ -56,7 +56,7 @@ func (k *inboxKeeper) followInbox(d *decision) {
 	}
 }
 
-// dueAt is when an inbox has something to do by itself; 0 = never.
+// dueAt returns when an inbox has something to do by itself; 0 = never.
 func dueAt(box *inbox.Inbox) int64 {
 	if box == nil {
 		return 0

@@ -95,10 +95,10 @@ func (w *inboxWriter) newBook() *inbox.Book {
 	return inbox.NewBook(w.d.change.threadID, w.d.change.now, w.settings(), r.cfg.Inbox, w.d.next().inbox, w.d.change.inbox, &oneByOne{rows: r.inboxes})
 }
 
-// book is the inbox as the decision leaves it so far.
+// book returns the inbox as the decision leaves it so far.
 func (w *inboxWriter) book() *inbox.Book { return w.d.change.inbox.book() }
 
-// err is the first error of reading the inbox; nil if it was not read.
+// err returns the first error of reading the inbox; nil if it was not read.
 func (w *inboxWriter) err() error {
 	if b := w.d.change.inbox.b; b != nil {
 		return b.Err()
@@ -106,12 +106,12 @@ func (w *inboxWriter) err() error {
 	return nil
 }
 
-// settings is the policy in force.
+// settings returns the policy in force.
 func (w *inboxWriter) settings() inbox.Settings {
 	return w.d.rules.settingsOf(w.d.next())
 }
 
-// settingsOf is the policy in force in the inbox of a thread.
+// settingsOf returns the policy in force in the inbox of a thread.
 func (r *rules) settingsOf(s *state) inbox.Settings {
 	var set inbox.Policy
 	if s.inbox != nil {
@@ -120,8 +120,8 @@ func (r *rules) settingsOf(s *state) inbox.Settings {
 	return r.inboxSettings(s.thread.Agent, set)
 }
 
-// inboxSettings is the policy in force in an inbox whose thread has this agent, which may no longer
-// be configured, and where clients have set these members.
+// inboxSettings returns the policy in force in an inbox whose thread has this agent, which may no
+// longer be configured, and where clients have set these members.
 func (r *rules) inboxSettings(agent string, set inbox.Policy) inbox.Settings {
 	return r.cfg.InboxDefaults.Settings(agent, r.agents.of(agent).kind(), set)
 }

@@ -27,7 +27,7 @@ const (
 	maxSleep  = 30 * time.Second // the clock may be set, and a laptop may sleep
 )
 
-// earlier says that an inbox has something to do at a time. It does not block.
+// earlier signals that an inbox has something to do at a time. It does not block.
 func (al *alarm) earlier(at int64) {
 	for {
 		select {
@@ -135,7 +135,7 @@ func (al *alarm) ring(ctx context.Context, now time.Time) (next time.Time, err e
 	return next, nil
 }
 
-// inboxDue does what is due in the inbox, and says on done whether it could.
+// inboxDue does the work that is due in the inbox, and reports on done whether it could.
 func (k *inboxKeeper) inboxDue(done chan<- bool) {
 	ok := false // also after a panic
 	defer func() { done <- ok }()

@@ -39,7 +39,7 @@ type sources struct {
 
 const followerPrefix = "inbox/"
 
-// followerName is the name of a subscription's follower.
+// followerName returns the name of a subscription's follower.
 func followerName(threadID, subscriptionID string) string {
 	return followerPrefix + threadID + "/" + subscriptionID
 }
@@ -213,7 +213,7 @@ func (b *followedBody) asks(e *follow.Event) bool {
 	return e.Method == notify.ItemCreated && b.Status == items.StatusPending
 }
 
-// completed says how a turn ended that has completed.
+// completed describes how a turn ended that has completed.
 func (b *followedBody) completed() string {
 	if turns.StopsEarly(b.Stopped) {
 		return turns.EarlyStop(b.Stopped)
@@ -221,7 +221,7 @@ func (b *followedBody) completed() string {
 	return "completed"
 }
 
-// sentence is what happened, and why or with which words if there are any.
+// sentence returns what happened, and why or with which words if there are any.
 func sentence(what, words string) string {
 	if words == "" {
 		return what
@@ -322,7 +322,7 @@ func (s *sources) of(threadID, subscriptionID string) *inbox.Activity {
 	return s.activity[name]
 }
 
-// Activity is what a subscription has done since the start.
+// Activity returns what a subscription has done since the start.
 func (x *Inboxes) Activity(threadID, subscriptionID string) inbox.Activity {
 	x.sources.mu.Lock()
 	defer x.sources.mu.Unlock()

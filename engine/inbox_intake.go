@@ -138,7 +138,7 @@ func (l *loop) takeArrivals() bool {
 	return true
 }
 
-// keyOf is the key of one arrival, or of several, none of which has a given one: that of
+// keyOf returns the key of one arrival, or of several, none of which has a given one: that of
 // their callers.
 func keyOf(list []*arrival) *ledger.Key {
 	if len(list) == 1 {

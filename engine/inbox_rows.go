@@ -40,7 +40,7 @@ type InboxRows interface {
 	Payloads(r ledger.Reader, seqs []int64) (map[int64]*inbox.Received, error)
 }
 
-// lastWord is the seq of the newest item that the agent has made in the live attempt of a
+// lastWord returns the seq of the newest item that the agent has made in the live attempt of a
 // turn, 0 without one.
 func (r *rules) lastWord(t *turns.Turn) (seq int64, err error) {
 	var kinds []any

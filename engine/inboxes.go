@@ -32,7 +32,7 @@ func inboxCommand[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, th
 	return inboxDecision[R, P](ctx, x, threadID, key, by, func(_ *decision, b *inbox.Book) (R, error) { return f(b) })
 }
 
-// inboxDecision is inboxCommand for a command that needs more than the inbox.
+// inboxDecision works like inboxCommand, for a command that needs more than the inbox.
 func inboxDecision[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, by turns.By, f func(d *decision, b *inbox.Book) (R, error)) (R, error) {
 	return call(ctx, x.e, threadID, func(a *actor) (R, error) {
 		r, _, err := keyed[R, P](a, key, func(d *decision) (r R, err error) {
@@ -169,7 +169,7 @@ func (x *Inboxes) Send(ctx context.Context, c inbox.Send) (inbox.SendResult, err
 	return inbox.SendResult{Ingested: out.Results[0], Seq: out.Seq}, nil
 }
 
-// chainOf is the chain of a wake that a message of this sender causes. If the sender is a
+// chainOf returns the chain of a wake that a message of this sender causes. If the sender is a
 // thread, it is one more than the chain of its turn, so that agents which answer each other
 // stop.
 func (x *Inboxes) chainOf(ctx context.Context, sender string) (int, error) {

@@ -117,7 +117,7 @@ func (r *run) injectOne(f turns.Injector, m items.UserMessage) (err error) {
 	return f(r.ctx, m)
 }
 
-// endInjection is called when the agent has returned and its context is
+// endInjection runs when the agent has returned and its context is
 // cancelled. Nothing is injected from then on. It waits for an injection under way.
 func (r *run) endInjection() {
 	in := &r.inject

@@ -67,7 +67,7 @@ func (w *itemWriter) completeInput(input []*openItem) {
 	}
 }
 
-// inputItems are user messages as the state has them.
+// inputItems returns user messages as the state has them.
 func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
 	list := make([]*openItem, len(rows))
 	for i, row := range rows {
@@ -76,7 +76,7 @@ func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
 	return list
 }
 
-// messages are the contents of user messages, in their order.
+// messages returns the contents of user messages, in their order.
 func messages(input []*openItem) []items.UserMessage {
 	list := make([]items.UserMessage, 0, len(input))
 	for _, o := range input {

@@ -182,7 +182,7 @@ func (in *intake) empty() bool {
 	return len(in.commands) == 0 && len(in.output) == 0 && len(in.arrivals) == 0
 }
 
-// opSize is about what an op takes in memory and in the log.
+// opSize estimates what an op takes in memory and in the log.
 func opSize(op items.Op) int {
 	const overhead = 256
 	switch op := op.(type) {

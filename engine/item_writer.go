@@ -232,7 +232,7 @@ func linesOf(c items.Content, status items.Status) *items.Lines {
 	return &items.Lines{Added: int64(added), Removed: int64(removed)}
 }
 
-// rowWithText is the row of an open item with the text of its deltas. item/deleted
+// rowWithText returns the row of an open item with the text of its deltas. item/deleted
 // has no content, so the row must keep what readers have of the item. Text that is
 // in no delta is stored before.
 func (w *itemWriter) rowWithText(o *openItem) (*items.Item, error) {

@@ -67,8 +67,8 @@ func (d *decision) startThreadOfJob(q request) error {
 	return err
 }
 
-// permitJob is permitStart for a job: its parent turn must be active, and in the attempt of
-// the program that asks, if that says which (0 = it does not).
+// permitJob works like permitStart, for a job: its parent turn must be active, and in the
+// attempt of the program that asks, if that says which (0 = it does not).
 func (k *childKeeper) permitJob(turnID string, attempt int) (permit, error) {
 	s := k.a.state
 	if err := s.mustBeOpen(); err != nil {

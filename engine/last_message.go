@@ -21,7 +21,7 @@ type lastMessage struct {
 	inLog  bool         // this message is superseded, deleted or unknown: the last one must be read from the log
 }
 
-// resumeFromLog is called for the open items of a turn that was read from the log.
+// resumeFromLog restores the state of the open items of a turn that was read from the log.
 // Messages that have ended may be newer than the open ones, so the last one is read
 // from the log until the agent creates another.
 func (s *openItems) resumeFromLog() {
@@ -39,7 +39,7 @@ func (s *openItems) noteEnded(o *openItem) {
 	}
 }
 
-// endMessage is the message of the item for the end of the turn; the zero value if it has
+// endMessage returns the message of the item for the end of the turn; the zero value if it has
 // no text.
 func (o *openItem) endMessage() items.Said {
 	said := items.SaidIn(o.content)
@@ -65,7 +65,7 @@ func (s *openItems) supersede(path string) {
 	}
 }
 
-// endMessage is the agent's last message in the live attempt and steps. It reads
+// endMessage returns the agent's last message in the live attempt and steps. It reads
 // the log only if a message was deleted or superseded, or if the server was
 // restarted during the turn. The unit must be committed before it then: see
 // readsLogForMessage.

@@ -66,7 +66,7 @@ func (w *lateWriter) keepOutput(o output) (lost int64) {
 	return lost
 }
 
-// asEvent is the event that an op would have added; "" if it would have added
+// asEvent returns the event that an op would have added; "" if it would have added
 // none, such as the usage of an attempt.
 func (w *lateWriter) asEvent(op items.Op) (method string, params any) {
 	content := func(c items.Content) items.Raw {

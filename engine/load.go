@@ -117,7 +117,7 @@ func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes
 	}
 }
 
-// newActive is a turn that has just started. otherwise is its timeout if the turn
+// newActive returns a turn that has just started. otherwise is its timeout if the turn
 // names none.
 func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn {
 	act := &activeTurn{turn: t, tries: tries, usage: t.Usage, open: &openItems{}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
@@ -129,7 +129,7 @@ func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn
 	return act
 }
 
-// timeoutOf is the timeout of all attempts of a turn together; 0 = none.
+// timeoutOf returns the timeout of all attempts of a turn together; 0 = none.
 func timeoutOf(t *turns.Turn, otherwise time.Duration) time.Duration {
 	if t.TimeoutSeconds > 0 {
 		return time.Duration(t.TimeoutSeconds * float64(time.Second))

@@ -20,7 +20,7 @@ func (l *loop) run() {
 	}
 }
 
-// serve is run up to a panic; it reports whether the loop has ended. Every round
+// serve works like run, up to a panic; it reports whether the loop has ended. Every round
 // looks at the stop and at what is due: an agent that keeps the intake full must
 // not postpone its own deadline.
 func (l *loop) serve(timer *time.Timer) (ended bool) {

@@ -17,7 +17,7 @@ func (w *turnWriter) retry(c turns.Cause, message string) bool {
 	return w.retryWith(turns.RewindEvent{Reason: c, Message: message})
 }
 
-// retryRestarted is retry because the server has ended, or ends. uncounted says that this
+// retryRestarted retries because the server has ended, or ends. uncounted says that this
 // is not the turn's fault, so that the attempt does not count against max_attempts.
 // Restarts in a row in which the agent says nothing are bounded nevertheless.
 func (w *turnWriter) retryRestarted(message string, uncounted bool) bool {
@@ -28,7 +28,7 @@ func (w *turnWriter) retryRestarted(message string, uncounted bool) bool {
 	return !w.d.active().silentTooOften() && w.retryWith(marker)
 }
 
-// retryWith is retry with this marker, which has at least a reason.
+// retryWith retries with this marker, which has at least a reason.
 func (w *turnWriter) retryWith(marker turns.RewindEvent) bool {
 	act, row := w.d.active(), w.d.active().turn
 	p := w.d.agent().retryPolicy(row.Retry)
@@ -50,7 +50,7 @@ func (w *turnWriter) retryWith(marker turns.RewindEvent) bool {
 	return true
 }
 
-// usedMs is what the turn has used of its timeout, 0 if it has none.
+// usedMs returns what the turn has used of its timeout, 0 if it has none.
 func (w *turnWriter) usedMs() int64 {
 	act := w.d.active()
 	total := timeoutOf(act.turn, w.d.rules.cfg.DefaultTimeout)
@@ -112,7 +112,7 @@ func interruptedBy(by turns.By, reason string) ending {
 	return ending{by: by, state: turns.Interrupted, reason: reason, message: interruption(reason)}
 }
 
-// endOfRestart is how the turn ends because of a restart after which it is not retried.
+// endOfRestart returns how the turn ends because of a restart after which it is not retried.
 func (w *turnWriter) endOfRestart() ending {
 	act := w.d.active()
 	if w.d.agent().retryPolicy(act.turn.Retry).OnCrash != turns.CrashRetry || w.d.change.root() == nil {
@@ -130,7 +130,7 @@ func (act *activeTurn) silentTooOften() bool {
 	return !act.hasOutput && act.turn.SilentRestarts+1 >= turns.MaxSilentRestarts
 }
 
-// stoppedByServer is how a turn ends that a stop of the server does not retry.
+// stoppedByServer returns how a turn ends that a stop of the server does not retry.
 func (w *turnWriter) stoppedByServer() stop {
 	if end := w.endOfRestart(); w.d.active().silentTooOften() && end.failure != nil {
 		return stop{state: end.state, reason: turns.ServerStopping, failure: end.failure}
@@ -138,7 +138,7 @@ func (w *turnWriter) stoppedByServer() stop {
 	return stop{state: turns.Interrupted, reason: turns.ServerStopping}
 }
 
-// minRunTime is how long the clock has run at least since the turn last waited or, if it
+// minRunTime returns how long the clock has run at least since the turn last waited or, if it
 // has not, since the attempt began, as far as the log shows. The time until the next start
 // of the server is not counted.
 func (act *activeTurn) minRunTime() time.Duration {

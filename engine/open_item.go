@@ -23,7 +23,7 @@ type openItem struct {
 	cut      int64            // the size of the whole content, if content is what the log has kept of it; else 0
 }
 
-// scope is where the item's events belong.
+// scope returns the scope of the item's events.
 func (o *openItem) scope() scope { return scope{o.span, o.row.Attempt} }
 
 // isInput reports whether the item is a user message.
@@ -62,7 +62,7 @@ func (o *openItem) setContent(content items.Content, maxBytes int) {
 	o.text = items.NewText(strings.ToValidUTF8(text, "\uFFFD"), max(0, maxBytes-rest))
 }
 
-// sizeWithoutText is the encoded size of the content without its text.
+// sizeWithoutText returns the encoded size of the content without its text.
 func (o *openItem) sizeWithoutText() int64 {
 	raw, err := items.Encode(items.WithText(o.content, ""))
 	if err != nil {

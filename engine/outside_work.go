@@ -118,7 +118,7 @@ func (s *state) isFull(outside bool, bound int) bool {
 	return s.ownTurns() >= bound
 }
 
-// ownTurns is how many turns of the queue are no outside work. They are the first ones.
+// ownTurns returns how many turns of the queue are not outside work. They are the first ones.
 func (s *state) ownTurns() int {
 	if i := slices.IndexFunc(s.queue, func(q *queuedTurn) bool { return q.turn.Outside }); i >= 0 {
 		return i

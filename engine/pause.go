@@ -33,10 +33,10 @@ func (e *Engine) Resume(ctx context.Context, c turns.Resume) (turns.PauseResult,
 	return e.pause.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: c.Reason, RequestedBy: requestedBy(c.By)}, c.Key)
 }
 
-// State is running, paused or draining.
+// State returns running, paused or draining.
 func (e *Engine) State() string { return e.pause.state() }
 
-// Runtime is the pause of the runtime as it was committed last.
+// Runtime returns the pause of the runtime as it was committed last.
 func (e *Engine) Runtime() turns.Runtime { return e.pause.current() }
 
 // pause owns what keeps all threads from starting turns: the pause of the runtime,
@@ -59,7 +59,7 @@ func newPause(store turns.Store, g *gate, log *zap.Logger) *pause {
 	return &pause{store: store, gate: g, log: log, changed: make(chan struct{}, 1)}
 }
 
-// current is the pause as it was committed last.
+// current returns the pause as it was committed last.
 func (p *pause) current() turns.Runtime {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *pause) inherit(r turns.Runtime) error {
 	return nil
 }
 
-// due is when the pause ends by itself, and with which reason. ok is false for a pause
+// due returns when the pause ends by itself, and with which reason. ok is false for a pause
 // that only a client ends, and if there is none.
 func (p *pause) due() (at time.Time, reason string, ok bool) {
 	p.mu.Lock()

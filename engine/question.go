@@ -69,7 +69,7 @@ func (w *itemWriter) ask(q *pendingQuestion) {
 	}
 }
 
-// answerOf is the answer of a question for which no person is asked, and who has given it:
+// answerOf returns the answer of a question for which no person is asked, and who has given it:
 // the configuration, or the person who has answered the same before a restart.
 func (w *itemWriter) answerOf(q *pendingQuestion) (ans turns.Answer, by string, ok bool) {
 	if ans, ok = chosen(q.content, q.options.OptionID); ok {
@@ -160,7 +160,7 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 	return c
 }
 
-// cancelled is the answer to a question that ends with its turn, its attempt or its prompt.
+// cancelled returns the answer to a question that ends with its turn, its attempt or its prompt.
 func (w *itemWriter) cancelled() turns.Answer {
 	ans := cancelled
 	ans.Outcome.Reason = w.cancelReason
@@ -174,7 +174,7 @@ var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outco
 // the agent's adapter does not say more.
 const byConfiguration = "configuration"
 
-// chosen is the answer of a permission request by the id of an option.
+// chosen returns the answer of a permission request by the id of an option.
 func chosen(asked items.Content, optionID string) (turns.Answer, bool) {
 	p, ok := asked.(items.PermissionRequest)
 	if !ok || optionID == "" {
@@ -204,7 +204,7 @@ func optionOfKind(options []items.Option, kind string) (items.Option, bool) {
 	return items.Option{}, false
 }
 
-// statusOfKind is the status of a permission request by the kind of the option that was
+// statusOfKind returns the status of a permission request by the kind of the option that was
 // chosen: only one that rejects keeps the agent from what it asks for.
 func statusOfKind(kind string) items.Status {
 	if question.Allows(kind) {

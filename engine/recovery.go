@@ -64,7 +64,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
-// recoverSafely is recoverThread with a guard against panics: the server starts,
+// recoverSafely works like recoverThread, with a guard against panics: the server starts,
 // and the thread refuses commands.
 func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
 	a := newActor(e, threadID)

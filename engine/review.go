@@ -49,12 +49,12 @@ func (k *reviewKeeper) give(c turns.ReviewTurn) (turns.ReviewTurnResult, error) 
 // reviewWriter adds the events of reviews to a decision.
 type reviewWriter struct{ d *decision }
 
-// rule is what the thread's agent says about reviews.
+// rule returns what the thread's agent says about reviews.
 func (w *reviewWriter) rule() turns.ReviewRule {
 	return w.d.rules.cfg.Reviews[w.d.next().thread.Agent]
 }
 
-// policyOf is the review policy of a turn. named is that of the request; "" = none.
+// policyOf returns the review policy of a turn. named is that of the request; "" = none.
 func (w *reviewWriter) policyOf(named turns.ReviewPolicy) turns.ReviewPolicy {
 	p := cmp.Or(named, w.rule().Policy)
 	if p == turns.ReviewNone {
@@ -63,7 +63,7 @@ func (w *reviewWriter) policyOf(named turns.ReviewPolicy) turns.ReviewPolicy {
 	return p
 }
 
-// asked is the member review of the events of a turn that starts.
+// asked returns the member review of the events of a turn that starts.
 func asked(p turns.ReviewPolicy) *turns.ReviewAsked {
 	if p == "" {
 		return nil
@@ -71,7 +71,7 @@ func asked(p turns.ReviewPolicy) *turns.ReviewAsked {
 	return &turns.ReviewAsked{Policy: p}
 }
 
-// ofEnd is the member review of the end of a turn; nil if the end needs none.
+// ofEnd returns the member review of the end of a turn; nil if the end needs none.
 func (w *reviewWriter) ofEnd(t *turns.Turn, end turns.State) *turns.ReviewAsked {
 	p := t.ReviewPolicy()
 	if !p.Asks(end) {

@@ -28,7 +28,7 @@ func newReviews(e *Engine) *reviews {
 	return &reviews{e: e, bell: make(chan time.Time, 1), failed: map[string]time.Time{}}
 }
 
-// earlier says that a review becomes due at a time. It does not block.
+// earlier signals that a review becomes due at a time. It does not block.
 func (x *reviews) earlier(at time.Time) {
 	for {
 		select {

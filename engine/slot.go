@@ -36,7 +36,7 @@ func (s *slot) unreserve() {
 	}
 }
 
-// hold says that the active turn has the slot. The gate has counted it already.
+// hold records that the active turn has the slot. The gate has counted it already.
 func (s *slot) hold() { s.state = slotHeld }
 
 // held reports whether the active turn has a slot. One that waits for its next

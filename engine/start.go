@@ -115,7 +115,7 @@ func (d *decision) start(q request, reserve func() (ok bool, why string)) (turns
 	return d.enqueue(q, why)
 }
 
-// queueReason says why the state of its thread keeps a turn from starting now; ""
+// queueReason explains why the state of its thread keeps a turn from starting now; ""
 // if it does not.
 func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 	busy := s.active != nil || len(s.queue) > 0
@@ -143,7 +143,7 @@ func (d *decision) startNow(q request) (turns.StartResult, error) {
 	return r, err
 }
 
-// result is the answer to the request, without the state of the turn.
+// result returns the answer to the request, without the state of the turn.
 func (q *request) result(d *decision) turns.StartResult {
 	return turns.StartResult{
 		TurnID: q.turnID, ThreadID: d.change.threadID,
@@ -178,7 +178,7 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	return r, nil
 }
 
-// requestedBy is the member of events that names who asked: only a named token is named.
+// requestedBy returns the member of events that names who asked: only a named token is named.
 func requestedBy(by turns.By) string {
 	if by == turns.ByClient || !by.Client() {
 		return ""

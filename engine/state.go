@@ -150,7 +150,7 @@ func (act *activeTurn) mayLend() bool {
 	return act.turn.WaitsForPerson() || act.turn.WaitsForChildren() || *act.work.calls > 0
 }
 
-// pendingQuestions is how many questions of the turn wait for an answer.
+// pendingQuestions returns how many questions of the turn wait for an answer.
 func (act *activeTurn) pendingQuestions() int {
 	n := 0
 	for _, o := range act.open.list {
@@ -186,7 +186,7 @@ func (c *clock) wait(waiting bool) {
 	c.since = time.Now()
 }
 
-// left is what is left of the timeout; 0 = there is none. After it has run out,
+// left returns what is left of the timeout; 0 = there is none. After it has run out,
 // it is one nanosecond, so that it differs from no timeout.
 func (c *clock) left() time.Duration {
 	if c.timeout == 0 || c.since.IsZero() {
@@ -195,7 +195,7 @@ func (c *clock) left() time.Duration {
 	return max(1, c.timeout-time.Since(c.since))
 }
 
-// due is when the timeout runs out; zero = never, as things are now.
+// due returns when the timeout runs out; zero = never, as things are now.
 func (c *clock) due() time.Time {
 	if c.timeout == 0 || c.since.IsZero() {
 		return time.Time{}

@@ -33,7 +33,7 @@ func (k *statsKeeper) committed(d *decision) {
 	observe(&s)
 }
 
-// costOf is what an attempt itself has cost. Agents of kind acp report the cost of their
+// costOf returns what an attempt itself has cost. Agents of kind acp report the cost of their
 // session so far, which continues over turns and often over restarts. So it is the
 // difference to the last report in the thread. A smaller amount than before belongs to a
 // new session.
@@ -65,7 +65,7 @@ func (k *statsKeeper) costsBySession() bool {
 // turnsWithoutCost is how many turns of a thread are looked at for a cost.
 const turnsWithoutCost = 32
 
-// storedCost is the newest cost that another turn of the thread has reported; the zero
+// storedCost returns the newest cost that another turn of the thread has reported; the zero
 // Cost if there is none.
 func (k *statsKeeper) storedCost(turnID string) (found *items.Cost, err error) {
 	found = &items.Cost{}

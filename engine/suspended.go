@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// suspend says that the turn waits on for a person, after a restart has ended its agent's
+// suspend records that the turn waits on for a person, after a restart has ended its agent's
 // process. It keeps its open items: people see what the question is about.
 func (w *turnWriter) suspend() {
 	w.addProgressEvent(turns.ProgressEvent{
@@ -99,7 +99,7 @@ type permission struct {
 	title   string
 }
 
-// permissionOf is what a request asks for. about is the item of its subject; nil if there
+// permissionOf returns what a request asks for. about is the item of its subject; nil if there
 // is none.
 func permissionOf(p items.PermissionRequest, about items.Content) permission {
 	is := permission{subject: p.Subject, options: p.Options}
@@ -118,7 +118,7 @@ func permissionOf(p items.PermissionRequest, about items.Content) permission {
 	return is
 }
 
-// answeredBefore is the answer that a person has given to the same request before a
+// answeredBefore returns the answer that a person has given to the same request before a
 // restart, once: the request is asked when it comes again.
 func (w *itemWriter) answeredBefore(question items.Content) (turns.Answer, bool) {
 	act := w.d.active()
@@ -136,7 +136,7 @@ func (w *itemWriter) answeredBefore(question items.Content) (turns.Answer, bool)
 	return turns.Answer{}, false
 }
 
-// permissionAsked is what a new request asks for. ok is false if that cannot be read: then a
+// permissionAsked returns what a new request asks for. ok is false if that cannot be read: then a
 // person decides.
 func (w *itemWriter) permissionAsked(question items.Content) (asked permission, ok bool) {
 	stored, err := asStored(question)
@@ -154,7 +154,7 @@ func (w *itemWriter) permissionAsked(question items.Content) (asked permission, 
 	return permissionOf(p, about), true
 }
 
-// asStored is a content as it comes from the log, which writes JSON in its own way.
+// asStored returns a content as it comes from the log, which writes JSON in its own way.
 func asStored(c items.Content) (items.Content, error) {
 	raw, err := items.Encode(c)
 	if err != nil {
@@ -166,7 +166,7 @@ func asStored(c items.Content) (items.Content, error) {
 // byRestart is resolved_by of a request that a person has answered before a restart.
 const byRestart = "restart"
 
-// subject is the content of the item that a permission is requested for; nil if there is
+// subject returns the content of the item that a permission is requested for; nil if there is
 // none. whole is false if the log does not have all of it.
 func (w *itemWriter) subject(p items.PermissionRequest) (about items.Content, whole bool, err error) {
 	if p.Subject.ItemID == "" {
@@ -224,7 +224,7 @@ func (w *itemWriter) resumeMessage(questions []*items.Item) (items.UserMessage, 
 	return msg, given, nil
 }
 
-// permissionAnswer is how a permission request ended, as its agent is told.
+// permissionAnswer returns how a permission request ended, as its agent is told.
 func permissionAnswer(p items.PermissionRequest) string {
 	if p.Outcome == nil {
 		return "none"
@@ -237,7 +237,7 @@ func permissionAnswer(p items.PermissionRequest) string {
 	return noAnswer(p.Outcome.Type)
 }
 
-// questionAnswer is how a question ended, as its agent is told.
+// questionAnswer returns how a question ended, as its agent is told.
 func questionAnswer(q items.Question) string {
 	if q.Outcome == nil {
 		return "none"
@@ -252,7 +252,7 @@ func questionAnswer(q items.Question) string {
 	return string(bytes.TrimSpace(q.Answer))
 }
 
-// noAnswer says that nobody has answered a question.
+// noAnswer returns the text that nobody has answered a question.
 func noAnswer(outcome string) string {
 	if outcome == items.OutcomeExpired {
 		return "none, nobody answered in time"
@@ -260,7 +260,7 @@ func noAnswer(outcome string) string {
 	return "none, the question was cancelled"
 }
 
-// completeSteers says that all text steered to the turn goes to its agent now.
+// completeSteers records that all text steered to the turn goes to its agent now.
 func (w *itemWriter) completeSteers() (input []items.UserMessage) {
 	act := w.d.active()
 	for _, o := range act.open.list { // what was steered is left

@@ -171,7 +171,7 @@ func (e *Engine) ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.
 	})
 }
 
-// CloseThread is ChangeThread with VerbClose for a caller that waits. If the
+// CloseThread works like ChangeThread with VerbClose for a caller that waits. If the
 // active turn has to end first, closed delivers the final answer when it has.
 // closed is nil if the result is final. Errors: as ChangeThread.
 func (e *Engine) CloseThread(ctx context.Context, c turns.CloseThread) (result turns.ChangeThreadResult, closed <-chan turns.ChangeThreadResult, err error) {

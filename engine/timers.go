@@ -6,7 +6,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// nextDue is when runDue has something to do; zero = never.
+// nextDue returns when runDue has something to do; zero = never.
 func (a *actor) nextDue() time.Time {
 	if a.dead != nil {
 		return time.Time{}
@@ -43,7 +43,7 @@ func (a *actor) nextDue() time.Time {
 	return next
 }
 
-// attemptDue is when the attempt that the active turn waits for begins; zero =
+// attemptDue returns when the attempt that the active turn waits for begins; zero =
 // there is none, or the turn has no slot yet.
 func (a *actor) attemptDue() time.Time {
 	due := a.state.active.retryAt
@@ -56,8 +56,8 @@ func (a *actor) attemptDue() time.Time {
 	return due
 }
 
-// sleepTime is how long the actor may wait for its intake. What is due is a time of the wall: a
-// timer stands still while the machine sleeps.
+// sleepTime returns how long the actor may wait for its intake. What is due is a time of the
+// wall: a timer stands still while the machine sleeps.
 func (a *actor) sleepTime() time.Duration {
 	const asleep = time.Hour
 	if next := a.nextDue(); !next.IsZero() {
@@ -72,7 +72,7 @@ func (a *actor) sleepTime() time.Duration {
 	return idleAfter
 }
 
-// runDue does what is due.
+// runDue does the work that is due.
 func (a *actor) runDue() {
 	if a.held != nil {
 		a.commitOutput(a.held)
@@ -126,7 +126,7 @@ func (a *actor) runDue() {
 
 const timeoutReason = "timeout"
 
-// timedOut is the stop of a turn that has used up its timeout_seconds.
+// timedOut returns the stop of a turn that has used up its timeout_seconds.
 func timedOut() stop {
 	return stop{
 		state: turns.Failed, reason: timeoutReason,

@@ -9,7 +9,7 @@ import (
 // A message to an agent is an item of its turn: if it were larger than an item may be, its end
 // would be lost there, and a worker, or the next attempt, would not get it.
 
-// wakeMessage is inbox.WakeMessage with as much as fits into an item.
+// wakeMessage returns inbox.WakeMessage with as much as fits into an item.
 func (r *rules) wakeMessage(entries []*inbox.Entry, raws map[int64]*inbox.Received, unended []turns.Result) (msg items.UserMessage, told []*inbox.Entry) {
 	for room, less := inbox.MostRoom, true; ; room, less = room.Less() {
 		if msg, told = inbox.WakeMessage(entries, raws, unended, room); !less || r.fits(msg) {
@@ -18,7 +18,7 @@ func (r *rules) wakeMessage(entries []*inbox.Entry, raws map[int64]*inbox.Receiv
 	}
 }
 
-// childrenMessage is inbox.ChildrenMessage with as much as fits into an item.
+// childrenMessage returns inbox.ChildrenMessage with as much as fits into an item.
 func (r *rules) childrenMessage(list []inbox.Earlier, more int) (msg items.UserMessage, whole []bool) {
 	for room, less := inbox.MostRoom, true; ; room, less = room.Less() {
 		if msg, whole = inbox.ChildrenMessage(list, more, room.Bytes); !less || r.fits(msg) {
@@ -33,7 +33,7 @@ func (r *rules) fits(msg items.UserMessage) bool {
 	return err == nil && len(raw) <= r.cfg.MaxItemBytes
 }
 
-// tellInput says of a turn that is tried again that its input tells what an earlier prompt of it
+// tellInput records of a turn that is tried again that its input tells what an earlier prompt of it
 // was told and no agent has read: it is new, and in the input again. What was superseded since,
 // or what an answer under way tells, stays new.
 func (w *childWriter) tellInput(input []items.UserMessage) error {

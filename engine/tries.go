@@ -63,7 +63,7 @@ func triesFromRows(turnID string, rows []*turns.Step) *tries {
 	return t
 }
 
-// parent is the live try that a try of the path belongs to; nil for the turn's own.
+// parent returns the live try that a try of the path belongs to; nil for the turn's own.
 func (t *tries) parent(path string) *notify.Span {
 	if path == "" {
 		return nil
@@ -89,7 +89,7 @@ func (t *tries) assignSeqs(first int64) {
 	}
 }
 
-// liveRows are the rows of the live tries in the order of seq.
+// liveRows returns the rows of the live tries in the order of seq.
 func (t *tries) liveRows() []*turns.Step {
 	return slices.SortedFunc(maps.Values(t.rows), func(x, y *turns.Step) int { return cmp.Compare(x.Seq, y.Seq) })
 }

@@ -21,7 +21,7 @@ type ending struct {
 	failure    *turns.Failure
 }
 
-// interruption is the message of an interrupted turn.
+// interruption returns the message of an interrupted turn.
 func interruption(reason string) string { return "Turn interrupted: " + reason }
 
 // end ends the active turn: it adds the ends of all open items and steps, then

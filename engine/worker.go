@@ -105,7 +105,7 @@ func (w *worker) beginLease() {
 	w.claims.countLeases(w.agent, 1)
 }
 
-// claimedWorker is the worker that has claimed the active turn; nil if none has.
+// claimedWorker returns the worker that has claimed the active turn; nil if none has.
 func (act *activeTurn) claimedWorker() *worker {
 	if w := act.work.worker(); w != nil && !w.unattended() {
 		return w
@@ -160,7 +160,7 @@ func (d *decision) checkWorkerInput(turnID string, more []items.UserMessage) err
 	return nil
 }
 
-// newWorker is the executor of the thread's active turn, which no worker has
+// newWorker returns the executor of the thread's active turn, which no worker has
 // claimed yet.
 func newWorker(a *actor) *worker {
 	t, agent := a.state.active.turn, a.state.thread.Agent
@@ -221,7 +221,7 @@ func (w *turnWriter) endExpired(is *worker) {
 	}
 }
 
-// unsentSteers are the ids of the turn's steers that were not in the last answer.
+// unsentSteers returns the ids of the turn's steers that were not in the last answer.
 func (act *activeTurn) unsentSteers() (ids []string) {
 	sent := act.work.worker().sent
 	for _, id := range act.steers {

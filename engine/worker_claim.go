@@ -186,7 +186,7 @@ func (ws *Workers) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.
 	})
 }
 
-// workerInput is input as workers receive it.
+// workerInput returns input as workers receive it.
 func workerInput(input []*openItem) []turns.WorkerInput {
 	list := make([]turns.WorkerInput, 0, len(input))
 	for _, o := range input {

@@ -101,7 +101,7 @@ func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error)
 	return w.d.steps.supersededError(row.Step), row.Epoch, nil
 }
 
-// opEvents are the ops of a worker whose attempt was superseded.
+// opEvents returns the ops of a worker whose attempt was superseded.
 func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
 	for _, op := range ops {
 		step, epoch := op.step, op.epoch
@@ -124,7 +124,7 @@ func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, 
 	return list, nil
 }
 
-// opEvent is the op as turn/late has it.
+// opEvent returns the op as turn/late has it.
 func (w *lateWriter) opEvent(op workerOp, step string, epoch int) lateEvent {
 	method, params := w.asEvent(op.op)
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
@@ -150,7 +150,7 @@ func (d *decision) selectTurn(turnID string) error {
 	return nil
 }
 
-// epochIn is the epoch of the newest try of a path in an attempt that may be
+// epochIn returns the epoch of the newest try of a path in an attempt that may be
 // superseded; 0 if there is none. It reads the log, because late writes are rare.
 func epochIn(log logReader, turnID string, attempt int, step string) (epoch int, err error) {
 	if step == "" {

@@ -20,7 +20,7 @@ type leaseSecret struct {
 	key []byte
 }
 
-// token is the signature of a lease of a prompt. It proves that this log has given the
+// token returns the signature of a lease of a prompt. It proves that this log has given the
 // lease, so that nothing about it needs to be stored.
 func (s *leaseSecret) token(ctx context.Context, l turns.Lease) (string, error) {
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (r *rules) mustHold(s *state, l turns.Lease) error {
 	return &lateError{live: turns.SupersededError{TurnID: l.TurnID, Attempt: t.Attempt, Epoch: t.Attempt}}
 }
 
-// turnRow is the row of a turn of the thread, from its state or the log.
+// turnRow returns the row of a turn of the thread, from its state or the log.
 func (r *rules) turnRow(s *state, turnID string) (*turns.Turn, error) {
 	if s.isActive(turnID) {
 		return s.active.turn, nil

@@ -22,7 +22,7 @@ type workerOp struct {
 	field  string // before the names of its members
 }
 
-// invalid is an *InvalidError about a member of the op.
+// invalid returns an *InvalidError about a member of the op.
 func (op workerOp) invalid(member, reason, format string, args ...any) error {
 	return turns.Invalid(op.field+member, reason, format, args...)
 }

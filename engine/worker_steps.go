@@ -107,7 +107,7 @@ func (w *stepWriter) findTry(field, path string, epoch int) (span *notify.Span, 
 	return span, nil, nil
 }
 
-// supersededError says which try is live instead of a superseded one of the path.
+// supersededError reports which try is live instead of a superseded one of the path.
 func (w *stepWriter) supersededError(path string) *lateError {
 	t := w.d.change.tries()
 	s := turns.SupersededError{TurnID: t.turnID, Attempt: w.d.active().turn.Attempt, Step: path}

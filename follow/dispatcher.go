@@ -222,7 +222,7 @@ func (d *Dispatcher) Remove(name string) error {
 	return nil
 }
 
-// Forget is Remove for a follower whose position was deleted by a unit with
+// Forget works like Remove, for a follower whose position was deleted by a unit with
 // RemoveRow. If another unit has made a new position since then, Add finds it.
 func (d *Dispatcher) Forget(name string) {
 	d.end(name)
@@ -354,7 +354,7 @@ func (d *Dispatcher) passed(seq int64) {
 	}
 }
 
-// Floor is the seq from which on followers within the bounds need the log,
+// Floor returns the seq from which on followers within the bounds need the log,
 // according to what is stored. Retention keeps the log from there on. Floor
 // never blocks.
 func (d *Dispatcher) Floor() int64 {

@@ -73,7 +73,7 @@ type Batch struct {
 	bytes int
 }
 
-// Move is for followers that own their effects: it puts the position into the
+// Move moves the position of followers that own their effects: it puts the position into the
 // unit with the effects. Once the unit is committed, the events up to through
 // are handled, exactly once. The unit is refused with ledger.ErrStale if the
 // position has been moved meanwhile. It must have no events of a thread. The

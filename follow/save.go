@@ -58,7 +58,7 @@ func (d *Dispatcher) save() {
 	}
 }
 
-// write is called by one goroutine at a time.
+// write stores what is unsaved. It is called by one goroutine at a time.
 func (d *Dispatcher) write() error {
 	if d.reread { // what counts after a crash is what the database has
 		rows, err := d.rows(context.Background())

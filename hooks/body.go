@@ -30,7 +30,7 @@ func newInput(headers http.Header, payload map[string]any) *input {
 	return in
 }
 
-// visible are the first values of the headers, by name in lower case, without
+// visible returns the first values of the headers, by name in lower case, without
 // those that prove who the sender is: a subscription's filter, which any client
 // may write, must not be able to find a token out.
 func visible(headers http.Header) map[string]string {

@@ -51,7 +51,7 @@ type target struct {
 	item     inbox.Item
 }
 
-// targets are the inboxes whose filters let the item in, one for each thread. An
+// targets returns the inboxes whose filters let the item in, one for each thread. An
 // item whose filter fails is let in, ungrouped: what is not wanted can be
 // acknowledged, what is lost cannot be read.
 func (h *Handler) targets(m *made, subs []inbox.Subscription, t *totals) []target {
@@ -124,7 +124,7 @@ func (h *Handler) store(ctx context.Context, c *Compiled, list []target, t *tota
 	}
 }
 
-// statusOf is the answer to an error of the Deliverer; 0 = go on without this
+// statusOf returns the answer to an error of the Deliverer; 0 = go on without this
 // inbox, because its thread has ended.
 func statusOf(err error) int {
 	switch {

@@ -91,7 +91,7 @@ func compile(name, source string, kind reflect.Kind) (e *expression, err error) 
 	return &expression{name, program}, nil
 }
 
-// oneLine is a library's error without its picture of the source.
+// oneLine returns a library's error without its picture of the source.
 func oneLine(err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return errors.New(line)
@@ -168,7 +168,7 @@ func (v *allow) Visit(node *ast.Node) {
 	}
 }
 
-// patternSize is the number of instructions of a regular expression.
+// patternSize returns the number of instructions of a regular expression.
 func patternSize(pattern string) (int, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -217,7 +217,7 @@ func (e *expression) run(in *input) (result any, err error) {
 	return nil, bad
 }
 
-// wrong is a result that cannot be used.
+// wrong returns a result that cannot be used.
 func (e *expression) wrong(format string, args ...any) error {
 	return &evalError{e.name, "1:1", fmt.Sprintf(format, args...)}
 }

@@ -34,13 +34,13 @@ func (o object) text(name string) string {
 	return s
 }
 
-// id is a positive whole number, 0 if there is none.
+// id returns a positive whole number, 0 if there is none.
 func (o object) id(name string) int {
 	n, _ := o[name].(int)
 	return max(0, n)
 }
 
-// time is the first of the members that is a time.
+// time returns the first of the members that is a time.
 func (o object) time(names ...string) notify.Time {
 	for _, name := range names {
 		if t, err := time.Parse(time.RFC3339, o.text(name)); err == nil {
@@ -109,8 +109,8 @@ func (c *Compiled) github(m *made, name, target string) (drop bool) {
 // first that is there is what it is about.
 var linked = []string{"comment", "review", "workflow_job", "check_run", "workflow_run", "pull_request", "issue"}
 
-// link is the page of what the item is about, if it is on the host of its repository; "" = none.
-// That of a comment that was deleted is gone.
+// link returns the page of what the item is about, if it is on the host of its repository; "" =
+// none. That of a comment that was deleted is gone.
 func (e *event) link() string {
 	_, here, ok := sanitize.Link(e.payload.object("repository").text("html_url"))
 	if !ok {
@@ -129,7 +129,7 @@ func (e *event) link() string {
 	return ""
 }
 
-// variant is what kind of event it is, such as issues.labeled; "" if it has no name.
+// variant returns the kind of the event, such as issues.labeled; "" if it has no name.
 func variant(name, action string) string {
 	if name == "" {
 		return ""
@@ -143,7 +143,7 @@ func variant(name, action string) string {
 	return name
 }
 
-// about says what the item is about within its group: one thing of a kind. A long name is cut.
+// about sets what the item is about within its group: one thing of a kind. A long name is cut.
 func (e *event) about(kind string, id int, name string) {
 	if id == 0 {
 		return
@@ -182,7 +182,7 @@ func (e *event) say(does, text string) bool {
 // comment.
 const maxTitle = 120
 
-// named is a name with a title: pr:135 "Fix the parser".
+// named returns a name with a title: pr:135 "Fix the parser".
 func named(ref, title string) string {
 	if title = sanitize.Line(title, maxTitle); title == "" {
 		return ref
@@ -190,7 +190,7 @@ func named(ref, title string) string {
 	return ref + ` "` + title + `"`
 }
 
-// pull is the pull request of the event: its resource_ref, "" if there is none,
+// pull returns the pull request of the event: its resource_ref, "" if there is none,
 // and how a summary names it.
 func (e *event) pull() (ref, name string) {
 	pr := e.payload.object("pull_request")
@@ -256,7 +256,7 @@ func (e *event) reviewComment() bool {
 	return e.onComment(comment, name)
 }
 
-// issueName is the resource_ref of an issue and how a summary names it. A pull
+// issueName returns the resource_ref of an issue and how a summary names it. A pull
 // request is an issue as well; its comments belong to the pull request.
 func (e *event) issueName() (ref, name string) {
 	issue := e.payload.object("issue")
@@ -353,7 +353,7 @@ func (e *event) issue() bool {
 	return e.changed(name)
 }
 
-// changed is the summary of what changes a pull request or an issue in any other
+// changed sets the summary of what changes a pull request or an issue in any other
 // way: such items are not grouped.
 func (e *event) changed(name string) bool {
 	action := sanitize.Line(strings.ReplaceAll(e.action, "_", " "), maxTitle)
@@ -363,7 +363,7 @@ func (e *event) changed(name string) bool {
 	return e.say(action+" "+name, e.detail())
 }
 
-// detail is what a change is about, such as a label.
+// detail returns what a change is about, such as a label.
 func (e *event) detail() string {
 	for _, member := range []struct{ object, name string }{
 		{"label", "name"}, {"assignee", "login"}, {"requested_reviewer", "login"}, {"requested_team", "name"}, {"milestone", "title"},

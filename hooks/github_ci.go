@@ -98,7 +98,7 @@ func branchOf(run object) string {
 // failures are the conclusions that somebody has to do something about.
 var failures = map[string]bool{"failure": true, "timed_out": true, "startup_failure": true, "action_required": true}
 
-// pullOf is the group of the pull request that a message of CI belongs to, "" if it belongs to
+// pullOf returns the group of the pull request that a message of CI belongs to, "" if it belongs to
 // none, or to several. The group of a workflow run is kept for its jobs, which do not know it.
 func (e *event) pullOf(run object, u ciUpdate) (ref string) {
 	pulls, _ := run["pull_requests"].([]any)
@@ -140,7 +140,8 @@ func (e *event) workflowRun() bool {
 	return e.ci(run, ciUpdate{what: named("CI", name), about: "run", name: name, id: id, ref: runRef(id), run: id, whole: true, posts: true})
 }
 
-// workflowJob is a job of a workflow run. Its run, which ends after its last job, has the outcome.
+// workflowJob reads a job of a workflow run. Its run, which ends after its last job, has the
+// outcome.
 func (e *event) workflowJob() bool {
 	job := e.payload.object("workflow_job")
 	run := job.id("run_id")
@@ -157,7 +158,7 @@ func (e *event) workflowJob() bool {
 // runURL has the id of the workflow run that a check run belongs to.
 var runURL = regexp.MustCompile(`^https://[^/]+/[^/]+/[^/]+/actions/runs/([1-9][0-9]{0,18})(/|$)`)
 
-// checkRun is a check of a commit. One of GitHub Actions is a job of a workflow
+// checkRun reads a check of a commit. One of GitHub Actions is a job of a workflow
 // run, which only its URL names; others have nothing but their check suite.
 func (e *event) checkRun() bool {
 	check := e.payload.object("check_run")

@@ -45,7 +45,7 @@ func (e *event) push() bool {
 	}
 }
 
-// other is the summary of an event that has no group: "github: release published
+// other sets the summary of an event that has no group: "github: release published
 // in octo/parser".
 func (e *event) other(name string) {
 	if name == "" {

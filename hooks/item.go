@@ -78,8 +78,8 @@ func (c *Compiled) webhook(m *made, p proof) {
 	it.Link = m.link(c.link, c.linkHosts)
 }
 
-// link is the result of an expression for a link that leads to one of the hosts. It decorates: one
-// that fails is counted, and its item loses nothing else.
+// link returns the result of an expression for a link that leads to one of the hosts. It
+// decorates: one that fails is counted, and its item loses nothing else.
 func (m *made) link(e *expression, hosts []string) string {
 	address := m.line(e)
 	if address == "" {
@@ -102,7 +102,7 @@ func validID(s string) bool {
 	return s != "" && len(s) <= inbox.MaxIDBytes && utf8.ValidString(s) && sanitize.Line(s, inbox.MaxIDBytes) == s
 }
 
-// text is the result of an expression for an identity; "" if there is no
+// text returns the result of an expression for an identity; "" if there is no
 // expression, its result is empty, or it failed.
 func (m *made) text(e *expression) string {
 	s := m.line(e)
@@ -117,7 +117,7 @@ func (m *made) text(e *expression) string {
 	return s
 }
 
-// outcome is the result of an expression for an outcome.
+// outcome returns the result of an expression for an outcome.
 func (m *made) outcome(e *expression) string {
 	s := m.line(e)
 	if s != "" && !inbox.ValidOutcome(s) {
@@ -127,7 +127,7 @@ func (m *made) outcome(e *expression) string {
 	return s
 }
 
-// line is the result of an expression as text.
+// line returns the result of an expression as text.
 func (m *made) line(e *expression) string {
 	if e == nil {
 		return ""
@@ -149,7 +149,7 @@ func (m *made) line(e *expression) string {
 	return ""
 }
 
-// yes is the result of a condition; otherwise is that of none, or of one that
+// yes returns the result of a condition; otherwise is that of none, or of one that
 // failed.
 func (m *made) yes(e *expression, otherwise bool) bool {
 	if e == nil {

@@ -45,7 +45,7 @@ const (
 	fnJoin    = "join "
 )
 
-// environment is what an expression sees, and the functions of the meter.
+// environment returns what an expression sees, and the functions of the meter.
 func (m *meter) environment(headers map[string]string, payload map[string]any) map[string]any {
 	one := func(pay func(v any)) func(...any) any {
 		return func(args ...any) any { pay(args[0]); return args[0] }
@@ -145,7 +145,7 @@ func (m *meter) within(v any) {
 	}
 }
 
-// replace is the builtin, with a result that is paid before it is made.
+// replace runs the builtin, with a result that is paid before it is made.
 func (m *meter) replace(args ...any) any {
 	s, from, to := args[0].(string), args[1].(string), args[2].(string)
 	n := -1
@@ -164,7 +164,7 @@ func (m *meter) replace(args ...any) any {
 	return strings.Replace(s, from, to, n)
 }
 
-// join is the builtin, with a result that is paid before it is made.
+// join runs the builtin, with a result that is paid before it is made.
 func (m *meter) join(args ...any) any {
 	glue := ""
 	if len(args) == 2 {

@@ -37,7 +37,7 @@ func (r *runs) of(run int) (ref string) {
 	return ref
 }
 
-// noted is like of, and returns when the group was kept last.
+// noted works like of, and returns when the group was kept last.
 func (r *runs) noted(run int) (ref string, at time.Time) {
 	if r.store == nil {
 		return "", at

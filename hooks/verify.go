@@ -27,7 +27,7 @@ type verifier interface {
 	about() string
 }
 
-// single is the value of a header that is there exactly once. Of two signatures
+// single returns the value of a header that is there exactly once. Of two signatures
 // it would be unclear which one counts.
 func single(h http.Header, name string) (string, bool) {
 	values := h.Values(name)

@@ -238,7 +238,7 @@ func (u *unackedItems) any(e *Entry) bool {
 	return n > 0
 }
 
-// total is how many such items the counted entries have.
+// total returns how many such items the counted entries have.
 func (u *unackedItems) total() int {
 	n := len(u.items)
 	for _, of := range u.reached {

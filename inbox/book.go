@@ -51,10 +51,10 @@ func NewBook(threadID string, now notify.Time, settings Settings, bounds Bounds,
 	}}
 }
 
-// Inbox is the row as the unit leaves it so far; nil if there is none.
+// Inbox returns the row as the unit leaves it so far; nil if there is none.
 func (b *Book) Inbox() *Inbox { return b.rows.box }
 
-// Err is the first error of reading rows: the unit must not be committed then.
+// Err returns the first error of reading rows: the unit must not be committed then.
 func (b *Book) Err() error { return b.rows.err }
 
 // ReadFrom makes the Book read from here, such as one snapshot for a decision that
@@ -74,7 +74,7 @@ func (b *Book) add(method string, body any) notify.Header {
 	return h
 }
 
-// State is where events of the unit that are not the inbox's own are folded.
+// State returns the state into which events of the unit that are not the inbox's own are folded.
 func (b *Book) State() ledger.State { return b.rows }
 
 // Finish returns the rows that the unit changes, in the order in which they must

@@ -24,17 +24,17 @@ type End struct {
 	Seq    int64 // of the end
 }
 
-// EndID is the identity of an accepted end.
+// EndID returns the identity of an accepted end.
 func EndID(turnID string, seq int64) string { return turnID + ":" + strconv.FormatInt(seq, 10) }
 
-// EndOf is the inverse of EndID.
+// EndOf returns the inverse of EndID.
 func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 	turnID, digits, ok := strings.Cut(nativeID, ":")
 	seq, err := strconv.ParseInt(digits, 10, 64)
 	return turnID, seq, ok && err == nil
 }
 
-// EndItem is the item of the accepted end of a child turn, whose result is r. The chain of a
+// EndItem returns the item of the accepted end of a child turn, whose result is r. The chain of a
 // wake that tells it is one longer: see Chain. That of a job is acknowledged at once.
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
@@ -44,7 +44,7 @@ func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	}, err
 }
 
-// endSummary says in one line how a turn ended.
+// endSummary describes in one line how a turn ended.
 func endSummary(r *turns.Result) string {
 	name := r.Title
 	if name == "" {
@@ -68,7 +68,7 @@ func endSummary(r *turns.Result) string {
 	return sanitize.Line(s, MaxSummary)
 }
 
-// resultOf is the result that the item of an end has; nil if the event is missing.
+// resultOf returns the result that the item of an end has; nil if the event is missing.
 func resultOf(r *Received) *turns.Result {
 	var out turns.Result
 	if r == nil || json.Unmarshal(r.Payload, &out) != nil {
@@ -183,7 +183,7 @@ func FreshFromChildren(b *Book) (list []*Entry, err error) {
 	return list, b.rows.err
 }
 
-// ReaderOf is what the Book reads from.
+// ReaderOf returns what the Book reads from.
 func ReaderOf(b *Book) ledger.Reader { return b.rows.committed }
 
 // Withdraw acknowledges the entry of an end that was superseded before it was told.

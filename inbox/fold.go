@@ -111,7 +111,7 @@ type folding struct {
 	changed *Inbox // a copy of the row; nil = not needed yet
 }
 
-// box is the row of the inbox as the event leaves it.
+// box returns the row of the inbox as the event leaves it.
 func (f *folding) box() *Inbox {
 	if f.changed == nil {
 		if row, ok := f.s.Row(Table, f.h.ThreadID).(*Inbox); ok {
@@ -140,7 +140,7 @@ func (f *folding) entry(seq int64) *Entry {
 	return nil
 }
 
-// seqOf is the seq in an id, which may be provisional; 0 of "".
+// seqOf returns the seq in an id, which may be provisional; 0 of "".
 func seqOf(id notify.ID) int64 {
 	_, digits, _ := strings.Cut(string(id), "_")
 	seq, _ := strconv.ParseInt(digits, 10, 64)
@@ -155,7 +155,7 @@ func order(seq int64) int64 {
 	return seq
 }
 
-// sizeOf is how many bytes an item counts in the bound of an inbox: about what
+// sizeOf returns how many bytes an item counts in the bound of an inbox: about what
 // its event takes.
 func sizeOf(b *Received) int64 {
 	ids := 0
@@ -571,7 +571,7 @@ func (f *folding) fired(b *TimerFired) {
 	f.box() // the row says when the next timer fires, even if no item follows
 }
 
-// silentPause is how long a thread is not woken after so many wakes in a row
+// silentPause returns how long a thread is not woken after so many wakes in a row
 // that ended without output of the agent.
 func silentPause(silent int) time.Duration {
 	if silent <= 0 {

@@ -190,9 +190,9 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 // fallbackWindows is after how many windows a fallback is posted at the latest.
 const fallbackWindows = 5
 
-// flushAt is when a digest is posted at the latest that an item of the group joins; d is nil if it
-// opens the digest. A digest in which nothing but passive items waits is posted when its time is
-// over.
+// flushAt returns when a digest is posted at the latest that an item of the group joins; d is nil
+// if it opens the digest. A digest in which nothing but passive items waits is posted when its
+// time is over.
 func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	waits := d != nil && d.Pending > d.Passive
 	switch first := b.Now; {
@@ -212,7 +212,7 @@ func flushAt(b *Book, d *Digest, g *Grouping) notify.Time {
 	}
 }
 
-// newestLike is the newest item of the digest that is about the same, nil if there is none.
+// newestLike returns the newest item of the digest that is about the same, nil if there is none.
 func newestLike(b *Book, d *Digest, it *Item) *Raw {
 	if d == nil || it.About == "" {
 		return nil
@@ -288,7 +288,7 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	return id
 }
 
-// unackedOf are the items of the digest that are not acknowledged, the newest first.
+// unackedOf returns the items of the digest that are not acknowledged, the newest first.
 func unackedOf(b *Book, d *Digest) (list []*Raw) {
 	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		if r := row.(*Raw); r.AckedSeq == 0 {

@@ -46,7 +46,7 @@ type Grouping struct {
 	Breaks      Breaks `json:"breaks,omitzero"`
 }
 
-// occurred is when the item occurred, or when it arrived if its source gives no time or an
+// occurred returns when the item occurred, or when it arrived if its source gives no time or an
 // impossible one. The epoch would mean "no time" in a row, and an event cannot have a year
 // of five digits.
 func (it *Item) occurred(arrived notify.Time) notify.Time {
@@ -56,7 +56,7 @@ func (it *Item) occurred(arrived notify.Time) notify.Time {
 	return arrived
 }
 
-// sender is who caused the item: what its source says, or else its payload.
+// sender returns who caused the item: the sender that its source names, or else its payload.
 func (it *Item) sender() string {
 	if it.Sender != "" {
 		return it.Sender
@@ -92,8 +92,8 @@ const (
 	BreaksAfter  Breaks = "after"
 )
 
-// groupIn is the group of the item in an inbox with these settings; nil = it goes into no digest.
-// A group without ResourceRef is a fallback: see Policy.
+// groupIn returns the group of the item in an inbox with these settings; nil = it goes into no
+// digest. A group without ResourceRef is a fallback: see Policy.
 func (it *Item) groupIn(s *Settings) *Grouping {
 	switch {
 	case !s.Enabled:
@@ -224,7 +224,7 @@ func isLine(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, turns.BreaksLine) < 0
 }
 
-// Minimal is a payload as its event has it: without white space, and with strings
+// Minimal returns a payload as its event has it: without white space, and with strings
 // in their shortest form. An item must count the same bytes when it arrives and when its
 // event is folded again, so every payload from outside becomes minimal before it is
 // stored. Invalid JSON is returned unchanged.

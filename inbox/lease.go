@@ -41,8 +41,8 @@ func EndLeases(b *Book, anew bool) error {
 	return b.rows.err
 }
 
-// LeaseNext is when the first lease of an inbox is over, in milliseconds, as its rows are; 0 = none
-// runs. It may have passed.
+// LeaseNext returns when the first lease of an inbox is over, in milliseconds, as its rows are; 0 =
+// none runs. It may have passed.
 func LeaseNext(r ledger.Reader, box *Inbox, lease time.Duration, now time.Time) (int64, error) {
 	v := overlay{threadID: box.ThreadID, committed: r, box: box}
 	l := v.leases(now, lease)

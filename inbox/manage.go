@@ -105,7 +105,7 @@ func (b *Book) Unsubscribe(id string) error {
 	return b.rows.err
 }
 
-// spec is the schedule of a timer.
+// spec returns the schedule of a timer.
 func (t *Timer) spec() schedule.Spec {
 	return schedule.Spec{At: t.At.Time, EverySeconds: t.EverySeconds, Cron: t.Cron, Timezone: t.Timezone}
 }

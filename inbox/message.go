@@ -48,7 +48,7 @@ type Room struct {
 // MostRoom is what any message has at most.
 var MostRoom = Room{MaxToldEntries, MaxToldBytes}
 
-// Less is half of the room, for a message that is too large for an item. ok is false if one
+// Less returns half of the room, for a message that is too large for an item. ok is false if one
 // entry is left, which every message has.
 func (r Room) Less() (less Room, ok bool) {
 	return Room{max(1, r.Entries/2), r.Bytes / 2}, r.Entries > 1 || r.Bytes > leastBytes
@@ -107,7 +107,7 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received, unend
 	return msg, all
 }
 
-// toldOf says what is told of an entry at most. raw is the event of its item; nil = its summary
+// toldOf returns what is told of an entry at most. raw is the event of its item; nil = its summary
 // is all.
 func toldOf(e *Entry, raw *Received) *told {
 	line := fmt.Sprintf("- %s (%s, %s): %s", e.EntryID, e.Source, count(e.Count), sanitize.Line(e.Summary, MaxSummary))
@@ -147,14 +147,14 @@ const (
 	maxUnendedLine = 512
 )
 
-// addEnds tells all ends by their lines, which take at most half of the prompt.
+// addEnds adds all ends by their lines, which take at most half of the prompt.
 func (p *prompt) addEnds(ends []*told) {
 	for _, t := range ends {
 		t.tells, t.line = true, endLineWithin(string(t.entry.EntryID), t.result, p.most/2/len(ends))
 	}
 }
 
-// addOthers tells the oldest of the other entries that fit, with enough room for the results.
+// addOthers adds the oldest of the other entries that fit, with enough room for the results.
 func (p *prompt) addOthers(others []*told) {
 	for _, t := range others {
 		t.tells = true
@@ -186,7 +186,7 @@ func (p *prompt) shareRoom(ends []*told) {
 	}
 }
 
-// equalShare is the most that each of these may have, so that all together fit into room.
+// equalShare returns the most that each of these may have, so that all together fit into room.
 func equalShare(sizes []int, room int) int {
 	sizes = slices.Sorted(slices.Values(sizes))
 	for i, size := range sizes {
@@ -214,7 +214,7 @@ func (p *prompt) told() (n int) {
 	return n
 }
 
-// size is how long the prompt is if the text of each end has at most so many bytes, and all of
+// size returns how long the prompt is if the text of each end has at most so many bytes, and all of
 // them are cut.
 func (p *prompt) size(result int) int {
 	before, after := p.around(true)
@@ -231,7 +231,7 @@ func (p *prompt) size(result int) int {
 	return n
 }
 
-// text is the whole prompt.
+// text returns the whole prompt.
 func (p *prompt) text() string {
 	var lines, texts strings.Builder
 	for _, t := range p.list {
@@ -244,7 +244,7 @@ func (p *prompt) text() string {
 	return before + lines.String() + p.unendedLines() + texts.String() + after
 }
 
-// unendedLines name child turns that are at work. Their titles are words of others.
+// unendedLines lists child turns that are at work. Their titles are words of others.
 func (p *prompt) unendedLines() (s string) {
 	for i := range p.unended[:min(len(p.unended), maxUnended)] {
 		s += endLineWithin("not ended", &p.unended[i], maxUnendedLine)
@@ -252,8 +252,9 @@ func (p *prompt) unendedLines() (s string) {
 	return s
 }
 
-// around is the text before and after the quotation. The hint how to get what was cut is outside
-// of the quotation, whose text anybody may have written. allCut says that it names all ends.
+// around returns the text before and after the quotation. The hint how to get what was cut is
+// outside of the quotation, whose text anybody may have written. allCut says that it names all
+// ends.
 func (p *prompt) around(allCut bool) (before, after string) {
 	var cut notWhole
 	for _, t := range p.list {

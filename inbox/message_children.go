@@ -16,10 +16,10 @@ type Earlier struct {
 	InInput bool // only its state is listed: another message of the same prompt has its end
 }
 
-// ChildrenMessage tells an agent whose turn is tried again what became of the child turns that
-// earlier attempts have started. more is how many there are besides list. whole are those of
-// which it has the line and the text. Its quotation has at most so many bytes: the lines come
-// first, and the texts that have room beside them.
+// ChildrenMessage returns the message that tells an agent whose turn is tried again what
+// became of the child turns that earlier attempts have started. more is how many there are
+// besides list. whole are those of which it has the line and the text. Its quotation has at
+// most so many bytes: the lines come first, and the texts that have room beside them.
 func ChildrenMessage(list []Earlier, more, most int) (msg items.UserMessage, whole []bool) {
 	return childrenMessage(newFence("work-"), list, more, most)
 }
@@ -76,7 +76,7 @@ func childrenMessage(fence string, list []Earlier, more, most int) (msg items.Us
 	}, whole
 }
 
-// earlierLine says in one line what became of a child turn.
+// earlierLine describes in one line what became of a child turn.
 func earlierLine(r *Earlier) string {
 	label := "child"
 	switch {

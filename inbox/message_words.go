@@ -17,7 +17,7 @@ type notWhole struct {
 	entries []string // whose text was cut
 }
 
-// hint says in one line how to get it; "" if nothing was cut.
+// hint describes in one line how to get it; "" if nothing was cut.
 func (c *notWhole) hint() string {
 	var s []string
 	if len(c.turns) > 0 {
@@ -43,7 +43,7 @@ func names(ids []string) string {
 
 func count(n int) string { return fmt.Sprintf("%d %s", n, plural("items", n)) }
 
-// endLine says in one line how a child turn ended, or what it does.
+// endLine describes in one line how a child turn ended, or what it does.
 func endLine(label string, r *turns.Result) string {
 	s := fmt.Sprintf("- %s: the turn %s", label, r.TurnID)
 	if r.Title != "" {
@@ -65,8 +65,8 @@ func endLine(label string, r *turns.Result) string {
 	return s + "\n"
 }
 
-// endLineWithin is endLine in at most limit bytes. The title is cut first: what the turn does, or
-// how it ended, stands behind it.
+// endLineWithin works like endLine, in at most limit bytes. The title is cut first: what the turn
+// does, or how it ended, stands behind it.
 func endLineWithin(label string, r *turns.Result, limit int) string {
 	const (
 		least = 32 // bytes of a title
@@ -86,7 +86,7 @@ func endLineWithin(label string, r *turns.Result, limit int) string {
 	return line
 }
 
-// cutText is at most the first limit bytes of s, in whole characters.
+// cutText returns at most the first limit bytes of s, in whole characters.
 func cutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -103,7 +103,7 @@ var endWords = map[turns.State]string{
 	turns.InReview: "has ended and waits for a review",
 }
 
-// verdictWords is the verdict of a review in words; "" = there is none yet.
+// verdictWords returns the verdict of a review in words; "" = there is none yet.
 func verdictWords(r *turns.Result) string {
 	if r.Review == nil || r.Review.State == turns.ReviewPending {
 		return ""
@@ -111,7 +111,7 @@ func verdictWords(r *turns.Result) string {
 	return string(r.Review.State) + " in a review"
 }
 
-// resultText is the result of a turn under a heading; "" if it has said nothing.
+// resultText returns the result of a turn under a heading; "" if it has said nothing.
 func resultText(heading string, r *turns.Result) string {
 	text := plainText(r)
 	if text == "" {
@@ -122,7 +122,7 @@ func resultText(heading string, r *turns.Result) string {
 
 func plainText(r *turns.Result) string { return strings.TrimRight(sanitize.Plain(r.Text), "\n") }
 
-// textOf is the text of a message or of a timer, without control characters except
+// textOf returns the text of a message or of a timer, without control characters except
 // line feeds and tabs, and cut to maxToldText.
 func textOf(r *Received) (text string, cut bool) {
 	var p struct {

@@ -12,8 +12,8 @@ func isNewest(s ledger.State, r *Raw) bool {
 	return !ok || newest.Seq == r.Seq
 }
 
-// lastSaid is the item that has said the digest's LastSummary, nil if there is none: the last one
-// that is the newest about its subject.
+// lastSaid returns the item that has said the digest's LastSummary, nil if there is none: the
+// last one that is the newest about its subject.
 func (d *Digest) lastSaid(s ledger.State) (said *Raw) {
 	if d.LastSummary == "" {
 		return nil
@@ -27,8 +27,8 @@ func (d *Digest) lastSaid(s ledger.State) (said *Raw) {
 	return said
 }
 
-// newestCounted is the item that a snapshot of all of the digest leads to: the one that it quotes,
-// otherwise the newest of those that count. There is none if Subjects is 0.
+// newestCounted returns the item that a snapshot of all of the digest leads to: the one that it
+// quotes, otherwise the newest of those that count. There is none if Subjects is 0.
 func (d *Digest) newestCounted(s ledger.State) (newest *Raw) {
 	if said := d.lastSaid(s); said != nil {
 		return said
@@ -82,8 +82,8 @@ func (d *Digest) show(v *overlay, items []*Raw) (newest *Raw) {
 	})
 }
 
-// linkTo is where an entry leads whose newest item is r: nowhere, if something newer about the same
-// leads nowhere, such as that it was deleted.
+// linkTo returns where an entry leads whose newest item is r: nowhere, if something newer about the
+// same leads nowhere, such as that it was deleted.
 func linkTo(s ledger.State, r *Raw) string {
 	if newest, ok := s.Row(RawTable, r.AboutKey()).(*Raw); ok && newest.Link == "" {
 		return ""

@@ -41,7 +41,7 @@ func (o *Outcomes) count(outcome string, n int) {
 	}
 }
 
-// column is what the column outcomes has.
+// column returns what the column outcomes has.
 func (o Outcomes) column() ([]byte, error) {
 	if len(o) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func (o Outcomes) column() ([]byte, error) {
 	return json.Marshal(map[string]int(o), json.Deterministic(true))
 }
 
-// String is such as "2 success, 1 failure": the most frequent first.
+// String returns text such as "2 success, 1 failure": the most frequent first.
 func (o Outcomes) String() string {
 	names := slices.SortedFunc(maps.Keys(o), func(x, y string) int {
 		isOther := func(s string) int {

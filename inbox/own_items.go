@@ -19,7 +19,7 @@ import (
 
 // Items that the server itself makes.
 
-// MessageItem is the item of inbox/send. It is identified by id.
+// MessageItem returns the item of inbox/send. It is identified by id.
 func MessageItem(id, text, sender string) Item {
 	payload, err := json.Marshal(struct {
 		Text   string `json:"text"`
@@ -61,7 +61,7 @@ func (c *Ingest) Check() error {
 	return nil
 }
 
-// timerItem is the item of a firing. missed is how many earlier planned times it stands for.
+// timerItem returns the item of a firing. missed is how many earlier planned times it stands for.
 // Its identity has the planned time as it is stored, to the millisecond: a timer may fire, be
 // created again under its id, and fire within one second. Planned times of one id are the
 // same only after the clock was set back, which fires nothing twice.

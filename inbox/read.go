@@ -119,7 +119,7 @@ type RawItem struct {
 	AckedAt         notify.Time    `json:"acked_at,omitzero"`
 }
 
-// ItemOf is a raw item as reads return it, without its payload.
+// ItemOf returns a raw item as reads return it, without its payload.
 func ItemOf(r *Raw, body *Received, state ItemState) RawItem {
 	return RawItem{
 		RawID: RawID(r.Seq), State: state, Source: r.Source, NativeID: r.NativeID, OccurredAt: r.OccurredAt, ReceivedAt: r.ReceivedAt,

@@ -73,7 +73,7 @@ func (b *Inbox) AssignSeqs(first int64) {
 	b.ToldSeq = notify.AssignSeq(b.ToldSeq, first)
 }
 
-// DueAt is when the inbox has something to do by itself, in milliseconds; 0 =
+// DueAt returns when the inbox has something to do by itself, in milliseconds; 0 =
 // never, as things are.
 func (b *Inbox) DueAt() int64 {
 	var due int64

@@ -105,7 +105,7 @@ func ReadRaw(v ledger.Values) *Raw {
 	}
 }
 
-// group is the name of the rows of a digest for ledger.State.Rows.
+// group returns the name of the rows of a digest for ledger.State.Rows.
 func group(digest int64) string { return strconv.FormatInt(digest, 10) }
 
 // AboutKey identifies, for ledger.State.Row, the newest item of a digest that is about the same:
@@ -115,7 +115,7 @@ type AboutKey struct {
 	About  string
 }
 
-// AboutKey is the key of the item's subject.
+// AboutKey returns the key of the item's subject.
 func (r *Raw) AboutKey() AboutKey { return AboutKey{r.Digest, r.About} }
 
 // NewerThan reports whether the item occurred later than another one, or arrived later if they

@@ -33,7 +33,7 @@ func (s *Subscription) ID() any { return rowKey{s.ThreadID, s.SubscriptionID} }
 // rowKey identifies a row that clients name.
 type rowKey struct{ threadID, id string }
 
-// SubscriptionKey and TimerKey are the identities of rows for ledger.State.Row.
+// SubscriptionKey and TimerKey make the identities of rows for ledger.State.Row.
 func SubscriptionKey(threadID, id string) any { return rowKey{threadID, id} }
 func TimerKey(threadID, id string) any        { return rowKey{threadID, id} }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
-// summaryOfItem is the summary of an entry of one item.
+// summaryOfItem returns the summary of an entry of one item.
 func summaryOfItem(r *Received) string {
 	if r.Summary != "" {
 		return r.Summary
@@ -23,11 +23,11 @@ func summaryOfItem(r *Received) string {
 	return sanitize.Line(r.Source+" "+id, MaxSummary)
 }
 
-// summaryOfDigest says what a snapshot shows, such as "3 ci updates on pr:135 by ann: 2 success,
-// 1 failure; latest: CI lint failed"; a single subject has the summary of its newest item. It is
-// made of the items, never of an older summary: what an older item of a subject says is not
-// repeated, for it may have been deleted since. count is how many items it shows, last the newest
-// of them.
+// summaryOfDigest describes what a snapshot shows, such as "3 ci updates on pr:135 by ann: 2
+// success, 1 failure; latest: CI lint failed"; a single subject has the summary of its newest
+// item. It is made of the items, never of an older summary: what an older item of a subject says
+// is not repeated, for it may have been deleted since. count is how many items it shows, last the
+// newest of them.
 func summaryOfDigest(d *Digest, count int, last int64) string {
 	latest := ""
 	if last == d.LastRaw {
@@ -61,10 +61,10 @@ func summaryOfDigest(d *Digest, count int, last int64) string {
 	return sanitize.Line(s, MaxSummary)
 }
 
-// family is an event family in words.
+// family returns an event family in words.
 func family(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// plural is the form of a word for n things; words are given in the plural.
+// plural returns the form of a word for n things; words are given in the plural.
 func plural(words string, n int) string {
 	if n != 1 {
 		return words

@@ -40,7 +40,7 @@ func sortEntries(list []*Entry) {
 	slices.SortFunc(list, func(x, y *Entry) int { return cmp.Compare(order(x.Seq), order(y.Seq)) })
 }
 
-// Tell says that the turn's prompt tells the entries.
+// Tell records that the turn's prompt tells the entries.
 func (b *Book) Tell(entries []*Entry, turnID string) {
 	b.add(notify.InboxTold, &Told{EntryIDs: idsOf(entries), TurnID: turnID})
 	if lease := b.Settings.ToldLease; lease != 0 && b.rows.inbox().LeaseAt == 0 {
@@ -48,7 +48,7 @@ func (b *Book) Tell(entries []*Entry, turnID string) {
 	}
 }
 
-// TellNewAttempt says that the list for a new attempt of a turn tells these entries, those of
+// TellNewAttempt records that the list for a new attempt of a turn tells these entries, those of
 // them that an earlier attempt was not told, and does not tell those that are left. What of these
 // an earlier attempt was told is new again: this one does not know it.
 func TellNewAttempt(b *Book, turnID string, told, left []*Entry) {

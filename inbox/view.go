@@ -41,7 +41,7 @@ var tables = map[*ledger.Table]reads{
 	TimerTable:        {TimerByID, func(v ledger.Values) (ledger.Row, error) { return ReadTimer(v), nil }},
 }
 
-// createdSeq is the seq of a row's first event.
+// createdSeq returns the seq of a row's first event.
 func createdSeq(r ledger.Row) int64 {
 	switch r := r.(type) {
 	case *Raw:

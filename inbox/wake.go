@@ -143,8 +143,9 @@ func (w *waiting) add(e *Entry, parent string) (over bool, err error) {
 	return atOnce || w.newest.After(w.now) || w.oldest.After(w.now) || w.n == MaxToldEntries, err
 }
 
-// sinceOf is since when what an entry shows waits: since the first of the snapshots up to this one
-// of which the agent was told none. atOnce says that an item is among it that does not wait.
+// sinceOf returns since when what an entry shows waits: since the first of the snapshots up to
+// this one of which the agent was told none. atOnce reports that an item is among it that does not
+// wait.
 func (w *waiting) sinceOf(e *Entry) (since time.Time, atOnce bool, err error) {
 	since = e.PostedAt.Time
 	if e.Revision < 2 {
@@ -163,7 +164,7 @@ func (w *waiting) sinceOf(e *Entry) (since time.Time, atOnce bool, err error) {
 	return since, atOnce, err
 }
 
-// verdict says when waiting is over by time.
+// verdict reports when waiting is over by time.
 func (w *waiting) verdict() (v WakeVerdict) {
 	until := func(at, latest time.Time) {
 		switch {
@@ -236,7 +237,7 @@ func (b *Book) Stall(v WakeVerdict) {
 	}
 }
 
-// Chain is the chain of a wake that tells these entries: one more than the highest chain of
+// Chain returns the chain of a wake that tells these entries: one more than the highest chain of
 // the turns that they are about, 0 without any, and one more for each lease of the entry. Entries
 // from before the bound was lifted count only their leases.
 func Chain(b *Book, entries []*Entry) int {

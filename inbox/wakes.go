@@ -35,7 +35,7 @@ const ReasonInterrupted WakesReason = "interrupted"
 // WakesReasons lists the reasons.
 var WakesReasons = []WakesReason{ReasonInterrupted, WakesReason(StallSilent), WakesReason(StallRate), WakesReason(StallChain)}
 
-// WakesOf says what keeps a thread from being woken; nil if nothing does, or if nothing
+// WakesOf reports what keeps a thread from being woken; nil if nothing does, or if nothing
 // would wake it anyway. box may be nil. interrupted is when the last turn of a held thread
 // ended. It agrees with MayWake, except for pauses: those of the thread, and those that
 // grow after silent wakes.
@@ -76,7 +76,7 @@ func (w *Wakes) NeedsPerson() bool {
 	return w != nil && w.State == WakesStalled && Stall(w.Reason).NeedsSomebody()
 }
 
-// Says says in a few words how many new entries wait, and why; "" if none do, so that a
+// Says describes in a few words how many new entries wait, and why; "" if none do, so that a
 // thread which a person has interrupted is not called stuck. Times are in zone.
 func (w *Wakes) Says(zone *time.Location) string {
 	if w == nil || w.Waiting == 0 {
@@ -96,7 +96,7 @@ func (w *Wakes) why(zone *time.Location) string {
 	return text
 }
 
-// Says says which bound was reached, in a few words.
+// Says describes which bound was reached, in a few words.
 func (s Stall) Says() string {
 	switch s {
 	case StallSilent:

@@ -414,7 +414,7 @@ func Encode(c Content) (Raw, error) {
 	return b, nil
 }
 
-// Decode is the inverse of Encode. It ignores members that it does not know. A
+// Decode returns the inverse of Encode. It ignores members that it does not know. A
 // kind that it does not know is an *UnknownKindError.
 func Decode(raw Raw) (Content, error) {
 	return decodeWith(raw, func(raw []byte, v any) error { return json.Unmarshal(raw, v) })

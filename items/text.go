@@ -35,7 +35,7 @@ type Said struct {
 	Truncated bool
 }
 
-// SaidIn is what a message says. The other kinds of content say nothing.
+// SaidIn returns what a message says. The other kinds of content have no text.
 func SaidIn(c Content) Said {
 	m, ok := c.(AgentMessage)
 	if !ok {
@@ -157,16 +157,16 @@ func (t *Text) Clone() *Text {
 
 func (t *Text) tailMax() int { return t.max / 4 }
 
-// Len is the number of bytes added: the offset of the next delta.
+// Len returns the number of bytes added: the offset of the next delta.
 func (t *Text) Len() int64 { return t.total }
 
-// Max is the bound of the encoded text.
+// Max returns the bound of the encoded text.
 func (t *Text) Max() int { return t.max }
 
 // Truncated reports whether text has been left out.
 func (t *Text) Truncated() bool { return t.full }
 
-// Total is the encoded size of all text added.
+// Total returns the encoded size of all text added.
 func (t *Text) Total() int64 { return t.whole }
 
 // String returns the text, or its head and tail with a line between them that
@@ -180,7 +180,7 @@ func (t *Text) String() string {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", t.head, missing, tail)
 }
 
-// encodedLen is the size of s inside a JSON string.
+// encodedLen returns the size of s inside a JSON string.
 func encodedLen(s string) int {
 	n := len(s)
 	for i := 0; i < len(s); i++ {
@@ -205,7 +205,7 @@ func cutFront(s string, max int) string {
 	return s
 }
 
-// cutBack is cutFront for the longest suffix.
+// cutBack works like cutFront, for the longest suffix.
 func cutBack(s string, max int) string {
 	used, i := 0, len(s)
 	for i > 0 {
@@ -219,7 +219,7 @@ func cutBack(s string, max int) string {
 	return s[i:]
 }
 
-// runeLen is the size of r inside a JSON string, as the encoder writes it.
+// runeLen returns the size of r inside a JSON string, as the encoder writes it.
 func runeLen(r rune) int {
 	switch {
 	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t' || r == '\b' || r == '\f':

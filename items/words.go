@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words is the part as text, for an agent that does not take parts of its type.
+// Words returns the part as text, for an agent that does not take parts of its type.
 func (p Part) Words() string {
 	switch {
 	case p.Type == PartImage && p.URL != "":
@@ -20,7 +20,7 @@ func (p Part) Words() string {
 	return p.Text
 }
 
-// NotTaken is the notice for the person whose prompt had parts that the agent got in
+// NotTaken returns the notice for the person whose prompt had parts that the agent got in
 // words; which names them, such as "images".
 func NotTaken(which ...string) Notice {
 	return NewNotice("warning", "The agent takes no "+strings.Join(which, " and no ")+": it was told of them instead.")

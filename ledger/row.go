@@ -28,19 +28,19 @@ type Row interface {
 // They have the type of database drivers, so that a row is never copied.
 type Values []driver.Value
 
-// Int is the column as an integer.
+// Int returns the column as an integer.
 func (v Values) Int(i int) int64 { n, _ := v[i].(int64); return n }
 
-// Text is the column as a string.
+// Text returns the column as a string.
 func (v Values) Text(i int) string { s, _ := v[i].(string); return s }
 
-// Blob is the column as bytes. They belong to the caller.
+// Blob returns the column as bytes. They belong to the caller.
 func (v Values) Blob(i int) []byte { b, _ := v[i].([]byte); return b }
 
-// Float is the column as a floating-point number.
+// Float returns the column as a floating-point number.
 func (v Values) Float(i int) float64 { f, _ := v[i].(float64); return f }
 
-// Flag is a boolean as it is stored in a column: 1 or 0.
+// Flag returns a boolean as it is stored in a column: 1 or 0.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -85,7 +85,7 @@ func (t *Table) indexes(names []string) []int {
 	return list
 }
 
-// Column is the index of a column. It panics if the table has none of this name.
+// Column returns the index of a column. It panics if the table has none of this name.
 func (t *Table) Column(name string) int {
 	i := slices.Index(t.Columns, name)
 	if i < 0 {

@@ -26,7 +26,7 @@ type Unit struct {
 	Last int64
 }
 
-// Bytes is roughly what the unit adds to the database. It bounds how many units
+// Bytes estimates what the unit adds to the database. It bounds how many units
 // go into one transaction.
 func (u *Unit) Bytes() int {
 	n := len(u.Result)
@@ -68,8 +68,8 @@ type Key struct {
 // Given reports whether there is an idempotency key. k may be nil.
 func (k *Key) Given() bool { return k != nil && k.Key != "" }
 
-// Unnamed is the key without its name, for a command that knows its repetitions otherwise: its caller
-// still waits. nil of nil.
+// Unnamed returns the key without its name, for a command that knows its repetitions otherwise: its
+// caller still waits. nil of nil.
 func (k *Key) Unnamed() *Key {
 	if k == nil || k.Caller == nil {
 		return nil

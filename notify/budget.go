@@ -45,7 +45,7 @@ func NewBudget(max int) *Budget {
 	return &Budget{max: int64(max)}
 }
 
-// Used is how many bytes cursors hold now, for metrics.
+// Used returns how many bytes cursors hold now, for metrics.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
 // Buffers of both sizes go from stream to stream: a stream that waits for events has

@@ -45,7 +45,7 @@ func NewCopies(max int, load func(ctx context.Context, seq int64) (Event, error)
 	}
 }
 
-// Bytes is the memory of all copies.
+// Bytes returns the memory of all copies.
 func (c *Copies) Bytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

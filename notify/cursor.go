@@ -135,10 +135,10 @@ func (c *Cursor) take(want int) {
 	c.buf, c.count = c.lent, 0
 }
 
-// room is how many bytes the chunk has room for.
+// room returns how many bytes the chunk has room for.
 func (c *Cursor) room() int { return cap(c.buf) - len(c.buf) }
 
-// After is the cursor's position: everything up to this seq has been returned
+// After returns the cursor's position: everything up to this seq has been returned
 // or left out.
 func (c *Cursor) After() int64 { return c.after }
 
@@ -275,7 +275,7 @@ func (c *Cursor) run(b *batch, i, most int, upTo int64) []byte {
 // cuts reports whether the cursor returns summaries of the events of a thread.
 func (c *Cursor) cuts(threadID string) bool { return c.summary && !c.isWhole.has(threadID) }
 
-// wrapping is the most that is put around a frame.
+// wrapping returns the most that is put around a frame.
 func (c *Cursor) wrapping() int {
 	if c.before == nil {
 		return 0

@@ -66,7 +66,7 @@ type Draft struct {
 // other bodies nothing.
 type WithIDs interface{ HasIDs() }
 
-// Provisional is the seq that a draft, and the rows made of it, have before
+// Provisional returns the seq that a draft, and the rows made of it, have before
 // their transaction: −1 for the first draft of a unit, −2 for the second.
 func Provisional(index int) int64 { return -int64(index) - 1 }
 
@@ -192,7 +192,7 @@ func (e *Event) AppendFrame(b []byte) []byte {
 	return append(b, "}\n"...)
 }
 
-// FrameSize is the number of bytes AppendFrame appends.
+// FrameSize returns the number of bytes AppendFrame appends.
 func (e *Event) FrameSize() int {
 	return len(frameMethod+frameParams+"}\n") + len(e.Method) + len(e.Params)
 }

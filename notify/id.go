@@ -22,7 +22,7 @@ func MakeID(prefix string, seq int64) ID {
 	return ID(prefix + strconv.FormatInt(seq, 10))
 }
 
-// Seq is the seq in the id if it has the prefix. ok is false for any other
+// Seq returns the seq in the id if it has the prefix. ok is false for any other
 // string, also for one that spells the number in another way.
 func (id ID) Seq(prefix string) (seq int64, ok bool) {
 	digits, ok := strings.CutPrefix(string(id), prefix)

@@ -43,7 +43,7 @@ func NewSpan(turnID, step string, epoch int, above *Span) *Span {
 	return s
 }
 
-// Root is the epoch of the turn itself: the attempt that the try belongs to.
+// Root returns the epoch of the turn itself: the attempt that the try belongs to.
 func (s *Span) Root() int { return s.Lineage[0].Epoch }
 
 // AssignSeqs turns a provisional Seq into the real one, as the function AssignSeq does.

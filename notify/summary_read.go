@@ -116,7 +116,7 @@ func endOfText(quoted []byte, n int) int {
 	return at
 }
 
-// character is how many bytes the first character of quoted text takes. Half of a
+// character returns how many bytes the first character of quoted text takes. Half of a
 // surrogate pair is not cut from the other.
 func character(b []byte) int {
 	switch {

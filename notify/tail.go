@@ -143,14 +143,14 @@ func (t *Tail) forgetSpans(b *batch) {
 	}
 }
 
-// Head is the newest published seq.
+// Head returns the newest published seq.
 func (t *Tail) Head() int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.head
 }
 
-// Bytes is the memory that the tail holds, for metrics.
+// Bytes returns the memory that the tail holds, for metrics.
 func (t *Tail) Bytes() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -203,7 +203,7 @@ func (t *Tail) pin(b *batch) bool {
 	return false
 }
 
-// unpin is the other half of pin.
+// unpin undoes pin.
 func (t *Tail) unpin(b *batch) {
 	if b.pins.Add(-1) == dropped {
 		t.pinned.Add(-int64(b.cost()))

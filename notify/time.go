@@ -20,7 +20,7 @@ func TimeOf(t time.Time) Time {
 	return Time{time.UnixMilli(t.UnixMilli()).UTC()}
 }
 
-// TimeFromMilli is the inverse of UnixMilli; 0 is the zero Time.
+// TimeFromMilli returns the inverse of UnixMilli; 0 is the zero Time.
 func TimeFromMilli(ms int64) Time {
 	if ms == 0 {
 		return Time{}
@@ -28,7 +28,7 @@ func TimeFromMilli(ms int64) Time {
 	return Time{time.UnixMilli(ms).UTC()}
 }
 
-// Milli is the time as milliseconds since 1970, 0 for the zero Time.
+// Milli returns the time as milliseconds since 1970, 0 for the zero Time.
 func (t Time) Milli() int64 {
 	if t.IsZero() {
 		return 0

@@ -15,7 +15,7 @@ type Members interface {
 	Has(ctx context.Context, threadID string) (bool, error)
 }
 
-// Both are the threads that are members of a and of b; nil stands for every thread.
+// Both returns the threads that are members of a and of b; nil stands for every thread.
 func Both(a, b Members) Members {
 	switch {
 	case a == nil:

@@ -175,7 +175,7 @@ func (a *Appender) Do(ctx context.Context, f func() error) error {
 	}
 }
 
-// Healthy is nil as long as commits succeed. It is ErrStorageFailed permanently
+// Healthy returns nil as long as commits succeed. It is ErrStorageFailed permanently
 // after a failed fsync, and ErrStorageFull until there is space again.
 func (a *Appender) Healthy() error {
 	if err := a.failed.Load(); err != nil {
@@ -187,7 +187,7 @@ func (a *Appender) Healthy() error {
 	return nil
 }
 
-// QueueDepth is the number of units that wait, for metrics.
+// QueueDepth returns the number of units that wait, for metrics.
 func (a *Appender) QueueDepth() int { return len(a.queue) }
 
 // Fail makes every later change fail with err, which wraps ErrStorageFailed.
@@ -324,7 +324,7 @@ func (a *Appender) commit(batch []*request) {
 	}
 }
 
-// tell says to the callers of units where these are in the log, before streams can read them.
+// tell reports to the callers of units where these are in the log, before streams can read them.
 func tell(units []*ledger.Unit, outcomes []Outcome) {
 	for i, u := range units {
 		if out := &outcomes[i]; u.Caller != nil && len(u.Drafts) > 0 && out.Err == nil && out.Receipt.Stored == nil {

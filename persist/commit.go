@@ -77,7 +77,7 @@ func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns
 	return w
 }
 
-// Head is the head after the newest commit. It may be called from many
+// Head returns the head after the newest commit. It may be called from many
 // goroutines.
 func (w *Writer) Head() *Head { return w.head.Load() }
 

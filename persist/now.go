@@ -42,7 +42,7 @@ func (o *ownSummary) readWork() (turns.Recent, error) {
 	return r, err
 }
 
-// newest is the active turn's newest message or tool, unless the turn's progress is newer.
+// newest returns the active turn's newest message or tool, unless the turn's progress is newer.
 func (o *ownSummary) newest() (text string, err error) {
 	err = o.messagesAndTools(o.active.CreatedSeq, func(b *items.Brief) error {
 		if b.TurnID != o.active.TurnID {
@@ -141,7 +141,7 @@ const (
 	maxDeltas = 1000
 )
 
-// lastLine is the last line of a message, with what is in the log of one that still
+// lastLine returns the last line of a message, with what is in the log of one that still
 // grows: only its end is read.
 func (o *ownSummary) lastLine(itemID string) (string, error) {
 	it, text, err := o.said(itemID)
@@ -181,7 +181,7 @@ func (o *ownSummary) lastLine(itemID string) (string, error) {
 	return line, nil
 }
 
-// end is the end of a text.
+// end returns the end of a text.
 func end(text string) string { return text[max(0, len(text)-maxTail):] }
 
 // said reads a message and its text as its row has it.

@@ -75,7 +75,7 @@ func (a *Appender) report(units []*ledger.Unit, err error) {
 	a.observer.Panicked(ids, p)
 }
 
-// explain is called when the commit of one unit has failed for an unknown reason.
+// explain runs when the commit of one unit has failed for an unknown reason.
 // It probes whether the store still takes writes. If it does, the unit is at
 // fault. If it repeatedly does not, the disk is treated as failed: the same
 // commit must not be retried without end.

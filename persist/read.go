@@ -79,7 +79,7 @@ func rows[T any](s ledger.Reader, of func(ledger.Values) (*T, error), r ledger.R
 	return list, err
 }
 
-// itemOf is items.Read with the signature that one and rows need.
+// itemOf works like items.Read, with the signature that one and rows need.
 func itemOf(v ledger.Values) (*items.Item, error) { return items.Read(v), nil }
 
 // Stored implements turns.Store.

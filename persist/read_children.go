@@ -62,7 +62,7 @@ func (r *Reads) Children(ctx context.Context, threadID string) (turns.Children, 
 	})
 }
 
-// roomOf is how many more child turns of a thread may start now; active is its active turn,
+// roomOf returns how many more child turns of a thread may start now; active is its active turn,
 // "" = none.
 func roomOf(s Snapshot, threadID, active string) (int, error) {
 	v, err := s.Get(threads.ByID, threadID)

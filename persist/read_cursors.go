@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// cursorOf is cursors.Read with the signature that listOf needs.
+// cursorOf works like cursors.Read, with the signature that listOf needs.
 func cursorOf(v ledger.Values) (*cursors.Cursor, error) { return cursors.Read(v), nil }
 
 // ReadCursor implements cursors.Reader.

@@ -15,8 +15,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// These read raw items, entries and timers with the signature that one and rows
-// need.
+// rawOf, entryOf and timerOf read raw items, entries and timers with the
+// signature that one and rows need.
 func rawOf(v ledger.Values) (*inbox.Raw, error)     { return inbox.ReadRaw(v), nil }
 func entryOf(v ledger.Values) (*inbox.Entry, error) { return inbox.ReadEntry(v), nil }
 func timerOf(v ledger.Values) (*inbox.Timer, error) { return inbox.ReadTimer(v), nil }
@@ -139,7 +139,7 @@ func (r *Reads) ExpandEntry(ctx context.Context, q inbox.Expand) (out inbox.Expa
 	})
 }
 
-// missing is the error for an entry that is not in the inbox: retention may have
+// missing returns the error for an entry that is not in the inbox: retention may have
 // removed it if there is none at all, alone or with the inbox of a closed thread.
 func missing(s Snapshot, threadID string, box *inbox.Inbox, entry int64, none bool) error {
 	if !none {

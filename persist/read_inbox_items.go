@@ -78,7 +78,7 @@ type listedItem struct {
 // payload: such a page reads at most so many times what it may have.
 const payloadShare = 8
 
-// Bytes is how much it counts in a page.
+// Bytes returns how much it counts in a page.
 func (it *listedItem) Bytes() int {
 	n := len(it.NativeID) + len(it.Sender) + len(it.Summary) + len(it.About) + len(it.Outcome)
 	for _, id := range it.SubscriptionIDs {
@@ -99,8 +99,8 @@ type digestState struct {
 	newest *inbox.Entry
 }
 
-// listed is the item of a row, nil if it has another state, or is expired because its event was
-// removed.
+// listed returns the item of a row, nil if it has another state, or is expired because its
+// event was removed.
 func (i *itemStates) listed(raw *inbox.Raw, want inbox.ItemState) (*listedItem, error) {
 	state, err := i.of(raw)
 	if err != nil || want != "" && state != want {

@@ -58,7 +58,7 @@ func (r *Reads) Summaries(ctx context.Context, q turns.SummaryQuery) (out turns.
 	})
 }
 
-// namedThreads is listOf for the threads of q.IDs.
+// namedThreads works like listOf, for the threads of q.IDs.
 func namedThreads[T any, P sized[T]](s Snapshot, l *listing, q threads.Query, byID *ledger.Index, read func(ledger.Values) (P, error)) (out turns.List[T], err error) {
 	if _, out.Latest, err = s.Ends(); err != nil {
 		return out, err

@@ -66,7 +66,7 @@ func only(ctx context.Context, ids []string, m notify.Members) ([]string, error)
 	return kept, nil
 }
 
-// row is the range of the row with this seq.
+// row returns the range of the row with this seq.
 func (l *listing) row(seq int64) ledger.Range {
 	at := *l
 	at.after, at.before = seq-1, seq+1

@@ -21,7 +21,7 @@ type change struct {
 	before, after            *string
 }
 
-// changesOf are the changes of an item: those of a file_change, else the diffs of a tool
+// changesOf returns the changes of an item: those of a file_change, else the diffs of a tool
 // call.
 func changesOf(subject object) (out []change) {
 	text := func(o object, names ...string) *string {
@@ -159,7 +159,7 @@ func CountLines(changes []Texts) (added, removed int) {
 	return added, removed
 }
 
-// commonLines is the length of the longest common subsequence of lines.
+// commonLines returns the length of the longest common subsequence of lines.
 func commonLines(a, b []string) int {
 	row := make([]int32, len(b)+1) // for the lines of a so far; row[0] is 0
 	for _, line := range a {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/internal/sanitize"
 )
 
-// phrase says in one line what is asked for: a verb and its object where that is known, else
+// phrase sets in one line what is asked for: a verb and its object where that is known, else
 // the agent's own words.
 func (w *wording) phrase() {
 	verb, about, is := "", first(w.content.text("title"), w.content.text("message")), words
@@ -54,7 +54,7 @@ func (w *wording) has(is role, text string) {
 // directory returns the directory that paths are compared with: that of the thread.
 func (w *wording) directory() string { return first(w.asked.Cwd, w.cwd) }
 
-// use says what is done with a tool, and to what.
+// use describes what is done with a tool, and to what.
 func (w *wording) use(title string) (verb, about string, is role) {
 	in := w.subject.object("input")
 	switch kind := w.subject.text("kind"); kind {
@@ -100,7 +100,7 @@ func verbOf(operation string) string {
 	return first(operation, "edit")
 }
 
-// changesPhrase is the phrase for changes of files.
+// changesPhrase returns the phrase for changes of files.
 func changesPhrase(changes []change, cwd string) string {
 	text := changes[0].phrase(cwd)
 	if len(changes) > 1 {
@@ -126,7 +126,7 @@ func (c change) phrase(cwd string) string {
 	return text
 }
 
-// doneTo is a verb and a path, which says if that is outside of the directory.
+// doneTo returns a verb and a path, which says if that is outside of the directory.
 func doneTo(verb, where, cwd string) string {
 	text, outside := relativeTo(where, cwd)
 	if outside {
@@ -161,7 +161,7 @@ func windows(where string) bool {
 	return len(where) > 2 && where[1] == ':' && strings.ContainsRune(`\/`, rune(where[2])) || strings.HasPrefix(where, `\\`)
 }
 
-// cut is the beginning of a text in at most n characters. It ends with … if it was cut.
+// cut returns the beginning of a text in at most n characters. It ends with … if it was cut.
 func cut(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rows are the lines as they are written where there are no colours. Every line of a text
+// Rows returns the lines as they are written where there are no colours. Every line of a text
 // that is not ours begins with a sign, so that none can be taken for another.
 func Rows(lines []Line) []string {
 	out := make([]string, 0, len(lines))
@@ -15,7 +15,7 @@ func Rows(lines []Line) []string {
 	return out
 }
 
-// Sign is what is in front of a line, in two columns or none. follows says that the line
+// Sign returns what is in front of a line, in two columns or none. follows says that the line
 // before is of the same kind.
 func Sign(kind Kind, follows bool) string {
 	switch kind {
@@ -44,7 +44,7 @@ func Sign(kind Kind, follows bool) string {
 	return "" // our own words begin it
 }
 
-// More says how many lines are not shown, such as "… 4,936 more lines".
+// More describes how many lines are not shown, such as "… 4,936 more lines".
 func More(n int) string { return "… " + plural(n, "more line") }
 
 func plural(n int, one string) string {
@@ -54,7 +54,7 @@ func plural(n int, one string) string {
 	return grouped(n) + " " + one
 }
 
-// grouped is a number with a comma before each three digits.
+// grouped returns a number with a comma before each three digits.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for at := len(s) - 3; at > 0; at -= 3 {
@@ -72,7 +72,7 @@ func Allows(kind string) bool { return !strings.HasPrefix(kind, "reject") }
 // and for how long, only the agent knows.
 func Once(kind string) bool { return kind == "allow_once" || !Allows(kind) }
 
-// Choose is the index of the option that a verb (allow, reject) means among those of these
+// Choose returns the index of the option that a verb (allow, reject) means among those of these
 // kinds: once is preferred to always; -1 = none.
 func Choose(kinds []string, verb string) int {
 	for _, prefix := range []string{verb + "_once", verb} {
@@ -85,7 +85,7 @@ func Choose(kinds []string, verb string) int {
 	return -1
 }
 
-// Longer says in a word or two what Widens says in a sentence.
+// Longer describes in a word or two what Widens says in a sentence.
 func Longer(kind string) string {
 	switch {
 	case strings.HasSuffix(kind, "_always"):
@@ -96,7 +96,7 @@ func Longer(kind string) string {
 	return ""
 }
 
-// Widens says in words what an option allows or forbids beyond this one time, "" for
+// Widens describes in words what an option allows or forbids beyond this one time, "" for
 // nothing.
 func Widens(kind string) string {
 	const whose = "; the agent decides what counts as the same, and for how long"

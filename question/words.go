@@ -64,7 +64,7 @@ func Of(a Asked) Words {
 	return w.out
 }
 
-// Phrase is the phrase of a question alone: no file is compared for it.
+// Phrase returns the phrase of a question alone: no file is compared for it.
 func Phrase(a Asked) string { return begin(a).out.Phrase }
 
 // begin reads a question, and makes its phrase.
@@ -197,7 +197,7 @@ var plain = map[json.Token]role{
 	"url": aURL, "description": words,
 }
 
-// unshown is an object without the plain members that are shown elsewhere, and whether any
+// unshown returns an object without the plain members that are shown elsewhere, and whether any
 // member that is left has something to say. What is left keeps its source text and its order.
 // A text that differs in a blank or in the case of a letter is another one: it may be another
 // file.
@@ -249,12 +249,12 @@ func (w *wording) notes() {
 	}
 }
 
-// normal is a text without what only decorates it, for a comparison.
+// normal returns a text without what only decorates it, for a comparison.
 func normal(text string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.Trim(sanitize.Literal(text), "` ")), " "))
 }
 
-// OneLine is a text on one line, with hidden characters visible. A line feed is shown as a
+// OneLine returns a text on one line, with hidden characters visible. A line feed is shown as a
 // sign, and runs of blanks stay.
 func OneLine(text string) string {
 	return strings.NewReplacer("\n", "⏎", "\t", " ").Replace(sanitize.Literal(text))

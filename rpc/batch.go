@@ -64,7 +64,7 @@ func (a *assembly) add(member int, id, line []byte, sent func(ok bool)) {
 	a.open--
 }
 
-// line is the array of all answers, in the order of the members.
+// line returns the array of all answers, in the order of the members.
 func (a *assembly) line() []byte {
 	line := append(make([]byte, 0, a.size+2), '[')
 	for _, p := range a.parts {
@@ -126,7 +126,7 @@ func (b *batch) answered(x *exchange) {
 	}
 }
 
-// close says that all members have been taken.
+// close checks that all members have been taken.
 func (b *batch) close() {
 	b.mu.Lock()
 	b.closed = true

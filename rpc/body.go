@@ -101,7 +101,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *api.
 	return body, nil
 }
 
-// readAll is io.ReadAll with a first guess of the size.
+// readAll works like io.ReadAll, with a first guess of the size.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	b := make([]byte, 0, size)
 	for {

@@ -137,7 +137,7 @@ func (a *arrival) admit(token string) *api.Error {
 	return nil
 }
 
-// usedUp is the error of a request for whose connection there is no room.
+// usedUp returns the error of a request for whose connection there is no room.
 func usedUp(format string, args ...any) *api.Error {
 	e := api.Errorf(api.KindOverloaded, format, args...)
 	e.Data.RetryAfterMs = api.RetryAfterMs

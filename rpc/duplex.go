@@ -20,7 +20,7 @@ type answer struct {
 	sent func(ok bool) // api.Reply.Sent; nil = nothing to call
 }
 
-// dropped says that the answer is not written.
+// dropped records that the answer is not written.
 func (a *answer) dropped() {
 	if a.sent != nil {
 		a.sent(false)

@@ -47,7 +47,7 @@ func (h *hold) release() {
 	h.lift()
 }
 
-// lift is release under queueMu.
+// lift works like release, under queueMu.
 func (h *hold) lift() {
 	if h == nil || h.of.running != h {
 		return

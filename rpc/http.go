@@ -160,7 +160,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// writeAnswer is writeJSON that calls sent afterwards.
+// writeAnswer works like writeJSON, and calls sent afterwards.
 func (s *Server) writeAnswer(w http.ResponseWriter, status int, body []byte, sent func(ok bool)) {
 	s.writeJSON(w, status, body)
 	if sent != nil {
@@ -168,7 +168,7 @@ func (s *Server) writeAnswer(w http.ResponseWriter, status int, body []byte, sen
 	}
 }
 
-// statusOf is the HTTP status of an error that is answered instead of a stream.
+// statusOf returns the HTTP status of an error that is answered instead of a stream.
 func statusOf(e *api.Error) int {
 	switch e.Data.Kind {
 	case api.KindParseError, api.KindInvalidRequest, api.KindDuplicateID, api.KindInvalidParams, api.KindInvalidCursor:

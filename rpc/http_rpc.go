@@ -52,8 +52,9 @@ func callSent(sent func(ok bool), ok bool) {
 	}
 }
 
-// statusOfReply: a method's error has status 200 like a result; only a message
-// that is no valid request has another status.
+// statusOfReply returns the HTTP status of a reply: a method's error has status
+// 200 like a result; only a message that is no valid request has another
+// status.
 func statusOfReply(r api.Reply, line []byte) int {
 	if r.Err == nil {
 		if len(line) < len(r.Result) {

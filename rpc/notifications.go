@@ -18,7 +18,7 @@ func (o *outlet) notify(method string, params any) {
 	o.notifyAt(method, params, noSeq)
 }
 
-// notifyAt is notify for a notification with a position: on /events the
+// notifyAt works like notify, for a notification with a position: on /events the
 // position is the id.
 func (o *outlet) notifyAt(method string, params any, seq int64) {
 	body, err := json.Marshal(params, api.WireOptions)

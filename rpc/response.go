@@ -10,7 +10,7 @@ import (
 // must fit a frame with it.
 const echoedID = 1024
 
-// responseLine is the line that answers a request. An answer that does not fit
+// responseLine returns the line that answers a request. An answer that does not fit
 // a frame becomes frame_too_large.
 //
 // If the line does not have the reply's result, responseLine calls r.Sent with
@@ -24,7 +24,7 @@ func (s *Server) responseLine(id []byte, r *api.Reply) []byte {
 	return line
 }
 
-// lineOf is responseLine that also reports whether the line has the whole
+// lineOf works like responseLine, and also reports whether the line has the whole
 // result.
 func (s *Server) lineOf(id []byte, r *api.Reply) (line []byte, whole bool) {
 	if r.Err != nil {

@@ -79,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// API is the table of methods, for other entry points.
+// API returns the table of methods, for other entry points.
 func (s *Server) API() *api.API { return s.api }
 
 // Collector returns the server's metrics, for the registry of cmd.

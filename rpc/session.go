@@ -103,7 +103,7 @@ func (s *session) read() {
 	}
 }
 
-// abandon says that the reader has ended, or that serve must not wait for it.
+// abandon records that the reader has ended, or that serve must not wait for it.
 func (s *session) abandon() { s.readerOnce.Do(func() { close(s.readerDone) }) }
 
 // next returns the next message that is to be executed.

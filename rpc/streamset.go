@@ -67,7 +67,7 @@ func (s *streamSet) len() int {
 	return len(s.open)
 }
 
-// lag is how many events the slowest subscribed stream is behind the head.
+// lag returns how many events the slowest subscribed stream is behind the head.
 func (s *streamSet) lag(head int64) (most int64) {
 	s.each(func(o *outlet) {
 		if o.subscribed.Load() {

@@ -81,7 +81,7 @@ type storedSpent struct {
 	Lines  *items.Lines     `json:"lines,omitzero"`
 }
 
-// spentColumn is nil if there is nothing to store.
+// spentColumn returns nil if there is nothing to store.
 func (t *Thread) spentColumn() (any, error) {
 	if t.Spent == nil && t.Lines == nil {
 		return nil, nil

@@ -183,7 +183,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 	return &next
 }
 
-// Root is where the tree of the thread begins: itself, unless it is a child thread.
+// Root returns where the tree of the thread begins: itself, unless it is a child thread.
 func (t *Thread) Root() string {
 	if t.Level > 0 {
 		return t.RootThreadID

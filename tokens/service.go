@@ -108,7 +108,7 @@ func (s *Service) expired(t *row) bool {
 	return !t.ExpiresAt.IsZero() && t.ExpiresAt.Milli() <= s.cfg.Now().UnixMilli()
 }
 
-// stateOf is the state of a parent; that of the owner never ends. mu is held, or nobody
+// stateOf returns the state of a parent; that of the owner never ends. mu is held, or nobody
 // else has s yet.
 func (s *Service) stateOf(parent string) State {
 	if parent == OwnerName {
@@ -250,7 +250,7 @@ func (s *Service) Revoke(_ context.Context, c Revoke) (Result, error) {
 	return r, nil
 }
 
-// shown is a token as reads return it.
+// shown returns a token as reads return it.
 func (s *Service) shown(h *held) Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ type Caller interface {
 	Call(ctx context.Context, method string, params any) (result jsontext.Value, _ *api.Error)
 }
 
-// call is Call with a decoded result besides the bytes.
+// call works like Call, with a decoded result besides the bytes.
 func call[R any](ctx context.Context, c Caller, method string, params any) (r R, raw jsontext.Value, _ *api.Error) {
 	raw, refused := c.Call(ctx, method, params)
 	if refused != nil {
@@ -28,7 +28,7 @@ func call[R any](ctx context.Context, c Caller, method string, params any) (r R,
 	return r, raw, nil
 }
 
-// errorText says to a model what went wrong and what it can do.
+// errorText describes to a model what went wrong and what it can do.
 func errorText(e *api.Error) string {
 	text := fmt.Sprintf("Error (%s): %s.", e.Data.Kind, e.Message)
 	switch e.Data.Kind {

@@ -59,7 +59,7 @@ func (x *exchange) whileAwaited(ctx context.Context) (context.Context, context.C
 	return ctx, func() { stop(); cancel() }
 }
 
-// answers says that the tool is done: what is written next is its answer.
+// answers records that the tool is done: what is written next is its answer.
 func (x *exchange) answers(good bool) {
 	if x == nil {
 		return

@@ -36,7 +36,7 @@ func (m *message) cancels() (id string, ok bool) {
 	return idOf(p.RequestID), true
 }
 
-// idOf is an id as it is compared: a text may be written in several ways.
+// idOf returns an id as it is compared: a text may be written in several ways.
 func idOf(id jsontext.Value) string {
 	var text string
 	if id.Kind() == '"' && json.Unmarshal(id, &text) == nil {

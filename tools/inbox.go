@@ -123,7 +123,7 @@ func (s *Server) readEntry(ctx context.Context, r *request, in inboxReadIn) (ans
 	return quoting(body.String(), text+fmt.Sprintf("Call inbox_ack with entry_ids [%q] once it is dealt with.\n", in.EntryID), data), nil
 }
 
-// payloadText is what a payload says: its text if it is a message, a timer or the
+// payloadText returns the text of a payload: its text if it is a message, a timer or the
 // end of a turn, else the JSON.
 func payloadText(payload jsontext.Value) string {
 	var p struct {

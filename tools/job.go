@@ -24,8 +24,8 @@ import (
 
 var notOfJob = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// jobOf is the name of the job of a key: the key itself where it is a name, of which one word is
-// left for the number of a task.
+// jobOf returns the name of the job of a key: the key itself where it is a name, of which one
+// word is left for the number of a task.
 func jobOf(key string) string {
 	if strings.Count(key, "/") < turns.MaxJobWords-1 && turns.CheckJob("key", key) == nil {
 		return key
@@ -35,7 +35,7 @@ func jobOf(key string) string {
 	return words[:min(len(words), 40)] + "-" + hex.EncodeToString(sum[:4])
 }
 
-// taskJob is the name of the job of a task.
+// taskJob returns the name of the job of a task.
 func taskJob(job string, i int) string { return job + "/" + strconv.Itoa(i+1) }
 
 // startsJob reports whether the call is for a job.
@@ -60,7 +60,7 @@ func (r *request) startJob(ctx context.Context, job string, c turns.Start) (t ap
 	return t, data, other, refused
 }
 
-// promptOf is the text of what said made.
+// promptOf returns the text of what said made.
 func promptOf(c turns.Start) string { return c.Input[0].Content[0].Text }
 
 // askedFirst reads with which prompt, and of which agent, a turn was asked for.
@@ -87,7 +87,7 @@ func (r *request) askedFirst(ctx context.Context, turnID string) (prompt, agent 
 // maxEarlier is how much of the first prompt of a job an answer quotes, in characters.
 const maxEarlier = 300
 
-// workFound says which work a key has started or found, and what to do next.
+// workFound returns which work a key has started or found, and what to do next.
 func workFound(t *turns.StartResult, other string, data []byte) answer {
 	what := fmt.Sprintf("Started turn %s in thread %s.", t.TurnID, t.ThreadID)
 	if t.Found {
@@ -113,8 +113,8 @@ func workFound(t *turns.StartResult, other string, data []byte) answer {
 	return saying(what+" "+jobsFollow([]string{t.TurnID}), data)
 }
 
-// askedOther says that work was first asked for with another prompt, or of another agent; "" if
-// both are the same.
+// askedOther returns a note that work was first asked for with another prompt, or of another
+// agent; "" if both are the same.
 func askedOther(prompt, agent string, samePrompt, sameAgent bool) string {
 	prompt = sanitize.Line(prompt, maxEarlier)
 	switch {
@@ -128,7 +128,7 @@ func askedOther(prompt, agent string, samePrompt, sameAgent bool) string {
 	return fmt.Sprintf("It was started with another prompt and another agent, which count: %q was asked %q.", agent, prompt)
 }
 
-// jobsFollow says how to get the results of jobs, which no prompt tells.
+// jobsFollow describes how to get the results of jobs, which no prompt tells.
 func jobsFollow(ids []string) string {
 	quoted := make([]string, len(ids))
 	for i, id := range ids {

@@ -116,7 +116,7 @@ func (r *request) isEarlier(ctx context.Context, t *turns.StartResult) bool {
 	return refused == nil && t.Parent != nil && t.Parent.Attempt < attempt
 }
 
-// firstTurn is the first turn of a thread; nil if there is none, or no such thread.
+// firstTurn returns the first turn of a thread; nil if there is none, or no such thread.
 func (r *request) firstTurn(ctx context.Context, threadID string) *turns.Turn {
 	one := 1
 	l, _, refused := call[api.TurnListResult](ctx, r.server.Caller, "turn/list", api.TurnListParams{ThreadID: threadID, Page: api.Page{Limit: &one}})
@@ -126,7 +126,7 @@ func (r *request) firstTurn(ctx context.Context, threadID string) *turns.Turn {
 	return &l.Turns[0]
 }
 
-// keptFollows says what becomes of background work that was found.
+// keptFollows describes what becomes of background work that was found.
 func keptFollows(t *turns.StartResult) string {
 	text := "It has not ended: its end arrives in your inbox."
 	if !t.Outside { // nobody waits for that

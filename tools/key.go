@@ -53,7 +53,7 @@ func (r *request) key(ctx context.Context, chosen string, ofTurn bool) (string, 
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// turn is the turn of the agent that calls, and its attempt; "" if none is active.
+// turn returns the turn of the agent that calls, and its attempt; "" if none is active.
 func (r *request) turn(ctx context.Context) (turnID string, attempt int, refused *api.Error) {
 	if r.agent.TurnID != "" {
 		return r.agent.TurnID, r.agent.Attempt, nil
@@ -75,7 +75,7 @@ func checkKey(key string) *api.Error {
 	return nil
 }
 
-// keyed is the idempotency key of one of the requests of a call.
+// keyed returns the idempotency key of one of the requests of a call.
 func keyed(key, of string) api.Keyed {
 	if key == "" {
 		return api.Keyed{}

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// saysSo tells the client now and then that the call still waits: as
+// saysSo reports to the client now and then that the call still waits: as
 // notifications/progress if it gave a token for these, else as a comment on the
 // connection. It does so until the function that it returns is called, which waits
 // for the end of it.

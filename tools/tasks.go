@@ -227,7 +227,7 @@ func (r *request) unendedTurns(ctx context.Context) (ids []string) {
 	return ids
 }
 
-// taskThread is the id of the thread of a task of a call that has a key, so that a repeated
+// taskThread returns the id of the thread of a task of a call that has a key, so that a repeated
 // call knows what has started.
 func taskThread(key string, i int) string {
 	return threads.IDOf(taskKey(key, i))
@@ -281,7 +281,7 @@ func (r *request) startTask(ctx context.Context, in workStartIn, i int, key stri
 	return taskOf(&started, ""), nil
 }
 
-// taskOf is a task that was started or found. other says what it was asked for if that is
+// taskOf returns a task that was started or found. other says what it was asked for if that is
 // something else.
 func taskOf(t *turns.StartResult, other string) startedTask {
 	one := startedTask{
@@ -345,7 +345,7 @@ func (r *request) detach(ctx context.Context, out *startedTasks, ids []string) (
 	return gone
 }
 
-// found are the results of what was found, and has ended.
+// found returns the results of what was found, and has ended.
 func (t *startedTasks) found() (list []turns.Result) {
 	for _, one := range t.Tasks {
 		if one.result != nil {
@@ -357,7 +357,7 @@ func (t *startedTasks) found() (list []turns.Result) {
 
 func errorOf(e *api.Error) *taskError { return &taskError{e.Data.Kind, e.Message, e.Data.Retryable} }
 
-// list says which task is which turn. Results say that already: beside them it has only the
+// list lists which task is which turn. Results say that already: beside them it has only the
 // others.
 func (t *startedTasks) list() string {
 	var b strings.Builder
@@ -402,7 +402,7 @@ func (t *startedTasks) list() string {
 	return fmt.Sprintf("%s of %d%s\n", what, len(t.Tasks), end) + b.String()
 }
 
-// missing says how to start what was not started.
+// missing describes how to start what was not started.
 func missing(t startedTasks, key string) string {
 	switch {
 	case len(t.TurnIDs) == len(t.Tasks):
@@ -415,7 +415,7 @@ func missing(t startedTasks, key string) string {
 	return "To start what is missing, call work_start with these tasks alone.\n"
 }
 
-// follows says what to do about what has been started and has not ended.
+// follows describes what to do about what has been started and has not ended.
 func (t *startedTasks) follows() string {
 	var ids, quoted []string
 	var one startedTask

@@ -39,7 +39,7 @@ var stateWords = map[turns.State]string{
 	turns.InReview: "waits for a review", turns.NotFound: "does not exist", turns.InvalidScope: "is no child turn of this thread",
 }
 
-// resultLine says in one line how a turn is. The title is of others.
+// resultLine describes in one line how a turn is. The title is of others.
 func resultLine(r *turns.Result) string {
 	s := r.TurnID
 	if r.Title != "" {
@@ -83,7 +83,7 @@ func resultLine(r *turns.Result) string {
 	return "- " + s + "\n"
 }
 
-// resultsText says how turns are, to be quoted: a line for each, then what they said.
+// resultsText describes how turns are, to be quoted: a line for each, then what they said.
 func resultsText(results []turns.Result) string {
 	var lines, texts strings.Builder
 	for i := range results {
@@ -101,7 +101,7 @@ func resultsText(results []turns.Result) string {
 	return lines.String() + texts.String()
 }
 
-// quotingResults is an answer with how turns are, and with how to get what was cut of
+// quotingResults returns an answer with how turns are, and with how to get what was cut of
 // them: our own words, which stand in no quotation.
 func quotingResults(results []turns.Result, own string, data []byte) answer {
 	var cut []string
@@ -116,7 +116,7 @@ func quotingResults(results []turns.Result, own string, data []byte) answer {
 	return quoting(resultsText(results), own, data)
 }
 
-// unended are the ids of the turns that go on, those that wait for a review apart.
+// unended returns the ids of the turns that go on, those that wait for a review apart.
 func unended(results []turns.Result) (running, inReview []string) {
 	for i := range results {
 		switch r := &results[i]; {
@@ -130,7 +130,7 @@ func unended(results []turns.Result) (running, inReview []string) {
 	return running, inReview
 }
 
-// cutText says why a wait was cut short, and what to do then. results may be none.
+// cutText explains why a wait was cut short, and what to do then. results may be none.
 func cutText(why turns.CutShort, results []turns.Result) string {
 	goesOn := ""
 	running, _ := unended(results)
@@ -151,7 +151,7 @@ func cutText(why turns.CutShort, results []turns.Result) string {
 	}
 }
 
-// jobsAmong are the ids of the jobs that go on.
+// jobsAmong returns the ids of the jobs that go on.
 func jobsAmong(results []turns.Result) (ids []string) {
 	running, _ := unended(results)
 	for i := range results {
@@ -162,7 +162,7 @@ func jobsAmong(results []turns.Result) (ids []string) {
 	return ids
 }
 
-// whatFollows says what to do about turns that go on.
+// whatFollows describes what to do about turns that go on.
 func whatFollows(results []turns.Result) string {
 	running, inReview := unended(results)
 	var outside []string // which nothing waits for

@@ -40,13 +40,13 @@ type answer struct {
 	data  []byte // a JSON object
 }
 
-// saying is an answer in which everybody's words are our own.
+// saying returns an answer in which everybody's words are our own.
 func saying(own string, data []byte) answer { return answer{own: own, data: data} }
 
-// quoting is an answer with what others wrote.
+// quoting returns an answer with what others wrote.
 func quoting(quote, own string, data []byte) answer { return answer{quote, own, data} }
 
-// text is the answer for a model that reads text.
+// text returns the answer for a model that reads text.
 func (a answer) text() string {
 	if a.quote == "" {
 		return a.own
@@ -54,7 +54,7 @@ func (a answer) text() string {
 	return quoted(a.quote) + a.own
 }
 
-// noted is the answer for a model that reads the data alone, as Claude Code and Codex
+// noted returns the answer for a model that reads the data alone, as Claude Code and Codex
 // show it to theirs. The strings of JSON need no fences, but it must be said whose
 // words they are, and what to do next.
 func (a answer) noted() json.RawMessage {
@@ -118,7 +118,7 @@ func add[In any](s *Server, t tool, run func(ctx context.Context, r *request, in
 	})
 }
 
-// failed is the result of a call that was refused. It is one that the model sees.
+// failed returns the result of a call that was refused. It is one that the model sees.
 func failed(e *api.Error) (*mcp.CallToolResult, any) {
 	data := map[string]any{"kind": e.Data.Kind, "message": e.Message, "retryable": e.Data.Retryable}
 	if len(e.Data.TurnIDs) > 0 {

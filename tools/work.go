@@ -151,7 +151,7 @@ func (s *Server) closeUnused(ctx context.Context, threadID string) {
 	_, _ = s.Caller.Call(ctx, "thread/close", api.ThreadCloseParams{CloseThread: turns.CloseThread{ThreadID: threadID, Reason: "its first turn could not start"}})
 }
 
-// said is a prompt.
+// said returns a prompt.
 func said(text string) []turns.InputMessage {
 	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: text}}}}
 }
@@ -180,7 +180,7 @@ func (r *request) start(ctx context.Context, threadID string, c turns.Start, key
 	return started(&t, raw), nil
 }
 
-// started says what was started and what to do next.
+// started returns what was started and what to do next.
 func started(t *turns.StartResult, data []byte) answer {
 	where := fmt.Sprintf("turn %s in thread %s", t.TurnID, t.ThreadID)
 	if running, inReview := unended(t.Results); len(t.Results) > 0 && len(running) == 0 {

@@ -67,7 +67,7 @@ func (s *Server) workList(ctx context.Context, r *request, in workListIn) (answe
 	return listText(out)
 }
 
-// inShort is a turn with what it said: in full, or its last lines.
+// inShort returns a turn with what it said: in full, or its last lines.
 func inShort(t *turns.Turn, said items.Said, full bool) turns.Result {
 	res := turns.ResultOf(t, items.Said{Format: said.Format}, notify.TimeOf(time.Now()))
 	if full {
@@ -89,7 +89,7 @@ func inShort(t *turns.Turn, said items.Said, full bool) turns.Result {
 	return res
 }
 
-// lastMessage is the newest message of the agent in a turn; it has no text if there is none.
+// lastMessage returns the newest message of the agent in a turn; it has no text if there is none.
 func (s *Server) lastMessage(ctx context.Context, turnID string) (items.Said, *api.Error) {
 	one := 1
 	l, _, refused := call[api.ItemListResult](ctx, s.Caller, "item/list", api.ItemListParams{

@@ -224,7 +224,7 @@ const (
 	KindAgentUnavailable = "agent_unavailable"
 )
 
-// FailedWith is the outcome of a prompt that failed for a reason that people
+// FailedWith returns the outcome of a prompt that failed for a reason that people
 // are shown.
 func FailedWith(kind, message string) Outcome {
 	return Outcome{State: Failed, StopReason: "error", Failure: &Failure{Kind: kind, Message: message}}
@@ -285,7 +285,7 @@ func (p *Prompt) Ask(ctx context.Context, question items.Content, o AskOptions) 
 // are those of Emit.
 func (p *Prompt) Sync(ctx context.Context) error { return p.Sink.Sync(ctx) }
 
-// OnSteer says that from now on the agent takes steered text while it works; a
+// OnSteer registers that from now on the agent takes steered text while it works; a
 // nil f says that it no longer does. An agent says it before the prompt's first
 // output, so that whoever reads that can steer. f is called for one message at a time,
 // first for those that came before it was set, and never after Run has returned; its
@@ -335,7 +335,7 @@ func (e *NoAgentError) Error() string { return fmt.Sprintf("there is no agent %q
 // Unwrap returns ErrAgentNotFound.
 func (e *NoAgentError) Unwrap() error { return ErrAgentNotFound }
 
-// NoSettings is the error of an agent without settings that was to change some, at least one.
+// NoSettings returns the error of an agent without settings that was to change some, at least one.
 func NoSettings(agent string, config map[string]jsontext.Value) *UnsupportedError {
 	name := slices.Min(slices.Collect(maps.Keys(config)))
 	return &UnsupportedError{Agent: agent, What: fmt.Sprintf("has no settings, and so no %.64q", name) + nearest.Hint(name, []string{"cwd"})}

@@ -32,7 +32,7 @@ func AskedOf(r ledger.Reader, th *threads.Thread, content []byte) (question.Aske
 	return asked, nil
 }
 
-// AskedIn is AskedOf for a thread of which only the id is known.
+// AskedIn works like AskedOf, for a thread of which only the id is known.
 func AskedIn(r ledger.Reader, threadID string, content []byte) (question.Asked, error) {
 	v, err := r.Get(threads.ByID, threadID)
 	if v == nil || err != nil {

@@ -189,7 +189,7 @@ const (
 // Accepted reports whether the result is an accepted end.
 func (r *Result) Accepted() bool { return r.State.Ended() }
 
-// EndOf is the turn whose end the result shows: the one that was asked for, or the one
+// EndOf returns the turn whose end the result shows: the one that was asked for, or the one
 // that continues it.
 func (r *Result) EndOf() string {
 	if r.ContinuedBy != "" {

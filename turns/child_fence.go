@@ -34,7 +34,7 @@ type MayWork struct {
 	Alone  bool
 }
 
-// WorksAgain is the condition under which a child turn that has ended works again, or another
+// WorksAgain returns the condition under which a child turn that has ended works again, or another
 // one continues it. A job does so whatever has become of its parent turn, unless the program of
 // that turn asks for it.
 func (t *Turn) WorksAgain() *MayWork {
@@ -90,7 +90,7 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 	return full(r, ledger.Range{Index: UnsettledBelow, Prefix: []any{f.Root}}, MaxUnendedBelow, "below the root "+f.Root)
 }
 
-// Room is how many more child turns the bounds allow to start now: of the turn, if turnID is
+// Room returns how many more child turns the bounds allow to start now: of the turn, if turnID is
 // not "", and below the root.
 func Room(r ledger.Reader, threadID, turnID, root string) (int, error) {
 	n, _, err := unended(r, ledger.Range{Index: UnsettledBelow, Prefix: []any{root}}, MaxUnendedBelow)

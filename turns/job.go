@@ -31,7 +31,7 @@ func CheckJob(field, name string) error {
 	return nil
 }
 
-// JobThread is the id of the child thread of a job: each has one of its own.
+// JobThread returns the id of the child thread of a job: each has one of its own.
 func JobThread(parentTurnID, job string) string {
 	return threads.IDOf("job\x00" + parentTurnID + "\x00" + job)
 }
@@ -72,7 +72,7 @@ func (t *Turn) EndedBadly() bool {
 	return t.State.Ended() && !t.InReview() && (t.State != Completed || t.WasReviewed() && t.Review.State == Blocked)
 }
 
-// AcceptedAt is the time of the accepted end of a turn: of its verdict, if it was reviewed.
+// AcceptedAt returns the time of the accepted end of a turn: of its verdict, if it was reviewed.
 func (t *Turn) AcceptedAt() notify.Time {
 	if t.WasReviewed() {
 		return t.Review.ReviewedAt

@@ -19,7 +19,7 @@ type Recent struct {
 	Last   string // the beginning of the agent's last live text
 }
 
-// Now says in one line what a thread does, asks or has said: Text of a summary whose
+// Now describes in one line what a thread does, asks or has said: Text of a summary whose
 // other members are set.
 func (s *Summary) Now(r Recent) string {
 	switch s.Status {
@@ -54,7 +54,7 @@ func (s *Summary) Now(r Recent) string {
 	return r.Last
 }
 
-// refusal is how a review has refused the end.
+// refusal returns how a review has refused the end.
 func (s *Summary) refusal() string {
 	if s.Reason == "" {
 		return string(s.Review)
@@ -62,7 +62,7 @@ func (s *Summary) refusal() string {
 	return string(s.Review) + ": " + s.Reason
 }
 
-// work is Now of a thread that works.
+// work returns Now of a thread that works.
 func (s *Summary) work(r Recent) string {
 	switch now := firstOf(r.Saying, s.Doing.Line(), r.Newest, s.Progress); {
 	case now != "":
@@ -89,7 +89,7 @@ func Silent(status SummaryStatus, text string, children int, updated, now time.T
 	return status == SummaryWorking && text == "" && children == 0 && !updated.IsZero() && now.Sub(updated) >= SilentAfter
 }
 
-// WaitsInQueue is Now of a thread of which no turn is active, but n are queued.
+// WaitsInQueue returns Now of a thread of which no turn is active, but n are queued.
 func WaitsInQueue(n int) string { return counted(n, "turn waits", "turns wait") + " in the queue" }
 
 func firstOf(texts ...string) string {
@@ -108,7 +108,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// ending is how a turn ended, and what was said last.
+// ending returns how a turn ended, and what was said last.
 func ending(how, last string) string {
 	if last != "" {
 		how += "; last: " + last
@@ -116,7 +116,7 @@ func ending(how, last string) string {
 	return sanitize.Line(how, MaxSummaryText)
 }
 
-// Line is a tool and what it touches, once if one says the other; "" of nil.
+// Line returns a tool and what it touches, once if one says the other; "" of nil.
 func (d *Doing) Line() string {
 	switch {
 	case d == nil:

@@ -104,7 +104,7 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 	return p.Over(RetryPolicy{MaxAttempts: DefaultMaxAttempts, BackoffSeconds: DefaultBackoffSeconds, BackoffMaxSeconds: DefaultBackoffMaxSeconds})
 }
 
-// Wait is how long the turn waits after its attempt of this number.
+// Wait returns how long the turn waits after its attempt of this number.
 func (p RetryPolicy) Wait(turnID string, attempt int) time.Duration {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	waits := backoff.Backoff{First: seconds(p.BackoffSeconds), Max: seconds(p.BackoffMaxSeconds), Spread: 0.2}
@@ -120,7 +120,7 @@ func (p RetryPolicy) Over(below RetryPolicy) RetryPolicy {
 	return p
 }
 
-// Why is what the outcome says about a failure, for people.
+// Why returns what the outcome says about a failure, for people.
 func (o Outcome) Why() string {
 	switch {
 	case o.Failure != nil && o.Failure.Message != "":

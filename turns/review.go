@@ -196,7 +196,7 @@ func (c *ReviewTurn) MayReview(t *Turn) error {
 // MaxContinuations did so before it.
 func (t *Turn) MayContinue() bool { return t.Continuations < MaxContinuations }
 
-// Why says why a review refuses an end, "" if nobody has said it.
+// Why explains why a review refuses an end, "" if nobody has said it.
 func (r *Review) Why() string {
 	switch {
 	case r.Note != "":
@@ -214,7 +214,7 @@ func (t *Turn) InReview() bool { return t.Review != nil && t.Review.State == Rev
 // one.
 func (t *Turn) WasReviewed() bool { return t.Review != nil && t.Review.State != "" }
 
-// ReviewPolicy is the policy of the turn; "" = ReviewNone.
+// ReviewPolicy returns the policy of the turn; "" = ReviewNone.
 func (t *Turn) ReviewPolicy() ReviewPolicy {
 	if t.Review == nil {
 		return ""
@@ -222,7 +222,7 @@ func (t *Turn) ReviewPolicy() ReviewPolicy {
 	return t.Review.Policy
 }
 
-// EndSeq is the seq of the live end of a turn that has ended, as far as the row has it:
+// EndSeq returns the seq of the live end of a turn that has ended, as far as the row has it:
 // of child turns and of turns with a review policy. 0 for any other.
 func (t *Turn) EndSeq() int64 {
 	if t.Review != nil && t.Review.EndSeq != 0 {
@@ -239,7 +239,7 @@ func (a *ReviewAsked) asked() *Review {
 	return &Review{Policy: a.Policy}
 }
 
-// unreviewed is the review of a turn that is tried again; nil if its policy asks for
+// unreviewed returns the review of a turn that is tried again; nil if its policy asks for
 // none.
 func (r *Review) unreviewed() *Review {
 	if r == nil {

@@ -64,7 +64,7 @@ func (s *Stats) used(turnID string, u *items.Usage) {
 	}
 }
 
-// took is how long the turn has run, with its waits and with the attempts that its
+// took returns how long the turn has run, with its waits and with the attempts that its
 // policy has superseded. A turn that was retried after an end counts from the start of
 // the attempt: nothing ran in between.
 func (t *Turn) took() time.Duration {

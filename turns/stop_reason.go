@@ -22,7 +22,7 @@ func (r *Result) StoppedEarly() bool {
 	return (r.State == Completed || r.State == InReview && r.Error == nil) && StopsEarly(r.StopReason)
 }
 
-// EarlyStop says in words how a turn ended that stopped early.
+// EarlyStop describes in words how a turn ended that stopped early.
 func EarlyStop(reason string) string {
 	return "stopped early (" + sanitize.Line(reason, maxStopReason) + ")"
 }

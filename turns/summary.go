@@ -86,7 +86,7 @@ type Spent struct {
 	Cost         *items.Cost `json:"cost,omitzero"`
 }
 
-// SpentOf is nil for nil.
+// SpentOf returns nil for nil.
 func SpentOf(s *threads.Spent) *Spent {
 	if s == nil {
 		return nil
@@ -157,7 +157,7 @@ type Summarized struct {
 	Summary Summary
 }
 
-// Bytes is about how large it is in JSON besides rowBytes of package persist.
+// Bytes estimates how large it is in JSON besides rowBytes of package persist.
 func (s *Summarized) Bytes() int {
 	t, u := &s.Thread, &s.Summary
 	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text) + len(u.Progress) + len(u.Reason) + len(u.StopReason)

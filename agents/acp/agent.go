@@ -89,7 +89,7 @@ func (a *Agent) Info() turns.AgentInfo {
 	return info
 }
 
-// Late is how many messages of the agent came too late to be stored: for an
+// Late returns how many messages of the agent came too late to be stored: for an
 // abandoned session, or for a thread that had closed.
 func (a *Agent) Late() int64 { return a.late.Load() }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// chooseApart is choose with ProcessPerThread: the thread's own process, or a new
+// chooseApart works like choose with ProcessPerThread: the thread's own process, or a new
 // one. A process is never given to another thread than its first. What waits for
 // room is queued; turns and calls that open sessions bound how much there can be.
 func (p *pool) chooseApart(threadID string, w *waiter) (pr *proc, wait time.Duration) {

@@ -39,7 +39,7 @@ func (b *budget) give(n int) {
 	b.wake()
 }
 
-// waiting is how much is taken.
+// waiting returns how much is taken.
 func (b *budget) waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

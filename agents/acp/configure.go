@@ -24,7 +24,7 @@ type chosen struct {
 	Configured []string                  `json:"configured"`
 }
 
-// settings are the names and values in the order in which they are set: the
+// settings returns the names and values in the order in which they are set: the
 // model first, because modes and options may depend on it.
 func (c chosen) settings() (out []setting) {
 	if c.Model != "" {
@@ -86,7 +86,7 @@ func settingOf(m *mapping.Session, want setting) (mapping.Setting, error) {
 	return is, nil
 }
 
-// change has the agent change a setting. do calls a function in a goroutine
+// change makes the agent change a setting. do calls a function in a goroutine
 // that may use the mapping.
 func (s *session) change(ctx context.Context, want setting, is mapping.Setting, do func(func()) error) error {
 	var params any
@@ -165,7 +165,7 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 	return t, agentError(err)
 }
 
-// set has the agent make the changes of a client, up to the first one that fails.
+// set makes the agent apply the changes of a client, up to the first one that fails.
 // It reports whether any was made.
 func (s *session) set(ctx context.Context, list []setting, use func(func()) error) (changed bool, err error) {
 	for _, want := range list {

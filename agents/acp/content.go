@@ -29,7 +29,7 @@ type (
 
 func text(s string) block { return textBlock{Type: "text", Text: s} }
 
-// blocks is a prompt's input as content blocks of the protocol. For an agent
+// blocks returns a prompt's input as content blocks of the protocol. For an agent
 // that takes no images, a text says that there was one. left counts these, so
 // that the person learns it too.
 func blocks(input []items.UserMessage, images bool) (out []block, left int) {
@@ -57,7 +57,7 @@ func blocks(input []items.UserMessage, images bool) (out []block, left int) {
 	return out, left
 }
 
-// image is the block for an image: its data, a link to it, or else a text that
+// image returns the block for an image: its data, a link to it, or else a text that
 // names it (ok is false).
 func image(p items.Part, takes bool) (b block, ok bool) {
 	switch {

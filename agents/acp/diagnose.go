@@ -121,7 +121,7 @@ func problem(err error, tail string, says agentSays) *Problem {
 	return &Problem{Kind: ProblemFailed, Message: err.Error()}
 }
 
-// loginProblem is the Problem of an agent that says so with err.
+// loginProblem returns the Problem of an agent that says so with err.
 func loginProblem(err error, says agentSays) *Problem {
 	return &Problem{Kind: ProblemLogin, Message: "the agent is not logged in: " + err.Error(), Hint: says.login()}
 }
@@ -145,7 +145,7 @@ func mentions(text string, words []string) bool {
 	return false
 }
 
-// agentError is err in the form for callers outside of turns.
+// agentError returns err in the form for callers outside of turns.
 func agentError(err error) error {
 	if err == nil {
 		return nil

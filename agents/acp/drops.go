@@ -17,7 +17,7 @@ type drops struct {
 	more   int // since the last notice
 }
 
-// add tells of a dropped line, as long as the turn has few of them.
+// add reports a dropped line, as long as the turn has few of them.
 func (d *drops) add(turnID, which string) []items.Op {
 	if d.turnID != turnID {
 		*d = drops{turnID: turnID}
@@ -30,7 +30,7 @@ func (d *drops) add(turnID, which string) []items.Op {
 	return []items.Op{notice("warning", "The agent wrote a line that is not a message of the Agent Client Protocol. It was dropped. "+which, nil)}
 }
 
-// rest tells how many more there were; it is called at the end of each prompt.
+// rest reports how many more there were; it is called at the end of each prompt.
 func (d *drops) rest() []items.Op {
 	n := d.more
 	if d.more = 0; n == 0 {

@@ -14,7 +14,7 @@ import (
 // every model accepts.
 const handoverBytes = 64 << 10
 
-// transcript is the conversation of the thread before this turn, for an agent
+// transcript returns the conversation of the thread before this turn, for an agent
 // that has lost it. ok is false if there is none or it cannot be read.
 func (a *Agent) transcript(ctx context.Context, p *turns.Prompt) (first []block, ok bool) {
 	host := a.host.Load()

@@ -144,12 +144,12 @@ func readInitialize(result jsontext.Value) (agentSays, error) {
 	return says, nil
 }
 
-// turns are the capabilities that agent/list shows.
+// turns returns the capabilities that agent/list shows.
 func (s agentSays) turns() turns.AgentCapabilities {
 	return turns.AgentCapabilities{Steering: s.steering, Load: s.load, Resume: s.resume, Fork: s.fork, Images: s.images}
 }
 
-// login says how to log in, for a person.
+// login describes how to log in, for a person.
 func (s agentSays) login() string {
 	if len(s.auth) == 0 {
 		return "Log in with the agent's own command, then try again"

@@ -36,7 +36,7 @@ func (s *session) sweep(run *promptRun) {
 	})
 }
 
-// sweepAbandoned is sweep for an abandoned session in a process that keeps
+// sweepAbandoned works like sweep, for an abandoned session in a process that keeps
 // running.
 func (s *session) sweepAbandoned(run *promptRun) {
 	leftoversOf(s, run).end(s.m.CommandRuns, func(text string) { // pump has ended, so the mapping is free
@@ -140,7 +140,7 @@ func (l leftovers) belongs(d process.Descendant) bool {
 // maxLeft is how many processes a notice names.
 const maxLeft = 8
 
-// doubt says why these processes cannot be attributed.
+// doubt explains why these processes cannot be attributed.
 func (l leftovers) doubt(left []process.Descendant) string {
 	why := "because the agent has processes in its own session, as its helpers are: "
 	var names []string

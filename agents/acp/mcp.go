@@ -27,7 +27,7 @@ type urlServer struct {
 	Headers []pair `json:"headers"`
 }
 
-// mcpServers are the servers that a session is opened with. left names the
+// mcpServers returns the servers that a session is opened with. left names the
 // servers of a kind that the agent does not accept; it does not get those.
 func mcpServers(list []MCPServer, says agentSays) (out []any, left []string) {
 	out = []any{} // [], never null

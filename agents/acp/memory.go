@@ -10,7 +10,7 @@ var _ turns.Measured = (*Agent)(nil)
 // Memory implements turns.Measured. A process that has not started yet is not counted.
 func (a *Agent) Memory() int64 { return a.meter.Bytes(a.pool.groups()) }
 
-// groups are the processes that run.
+// groups returns the processes that run.
 func (p *pool) groups() (list []*process.Group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

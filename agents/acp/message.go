@@ -55,7 +55,7 @@ func (m *message) answers() bool {
 	return m.Method == "" && len(m.ID) > 0 && (len(m.Result) > 0 || len(m.Error) > 0)
 }
 
-// outcome is what a response says; line is its line.
+// outcome returns the content of a response; line is its line.
 func (m *message) outcome(line []byte) (result jsontext.Value, err error) {
 	if len(m.Error) == 0 || string(m.Error) == "null" && len(m.Result) > 0 {
 		return m.Result, nil
@@ -160,7 +160,7 @@ func repair(line []byte) (out []byte, nulls bool) {
 	return out, nulls
 }
 
-// number is the id of one of our requests; some agents send it back as a string, or as
+// number returns the id of one of our requests; some agents send it back as a string, or as
 // a number with a fraction (3.0).
 func number(id jsontext.Value) (n int64, ok bool) {
 	text := strings.Trim(strings.TrimSpace(string(id)), `"`)
@@ -178,7 +178,7 @@ type byHand interface {
 	appendTo(line []byte) ([]byte, error)
 }
 
-// requestLine is the line of a request or, with id 0, of a notification.
+// requestLine returns the line of a request or, with id 0, of a notification.
 func requestLine(id int64, method string, params any) (line []byte, err error) {
 	line = append(make([]byte, 0, 512), `{"jsonrpc":"2.0",`...)
 	if id != 0 {

@@ -337,7 +337,7 @@ func (a *Agent) Directory(cwd string) (string, error) {
 // KeepsDirectory implements turns.DirectoryKeeper.
 func (a *Agent) KeepsDirectory() bool { return a.cfg.KeepsDirectory }
 
-// cwd is the absolute working directory of a session.
+// cwd returns the absolute working directory of a session.
 func (a *Agent) cwd(dir string) (string, error) {
 	abs, err := a.Directory(dir)
 	if err != nil {
@@ -352,7 +352,7 @@ func (a *Agent) cwd(dir string) (string, error) {
 	return abs, nil
 }
 
-// openError says why no session could be opened.
+// openError explains why no session could be opened.
 func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, turns.ErrPromptOver) {
 		return err
@@ -360,7 +360,7 @@ func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 	return diagnose(pr.howEnded(ctx, err), pr.otherOutput(), pr.says)
 }
 
-// notRun is the outcome of a prompt that was not sent to the agent.
+// notRun returns the outcome of a prompt that was not sent to the agent.
 func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
 	out := turns.Outcome{State: turns.Interrupted, StopReason: err.Error()} // cancelled, or the sink takes nothing
 	if ctx.Err() == nil && !errors.Is(err, turns.ErrPromptOver) {

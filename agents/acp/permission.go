@@ -169,7 +169,7 @@ func (s *session) allowsOwn(request jsontext.Value, options []items.Option) bool
 		s.m.AsksForTool(request, s.pr.says.name, s.own.server)
 }
 
-// kindOffered is the wanted kind, or the other kind with the same meaning, if
+// kindOffered returns the wanted kind, or the other kind with the same meaning, if
 // an option has it; else "".
 func kindOffered(options []items.Option, want string) string {
 	other := map[string]string{

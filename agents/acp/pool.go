@@ -91,7 +91,7 @@ func (p *pool) choose(threadID string, w *waiter) (pr *proc, wait time.Duration,
 	return pr, wait, whatFor, nil
 }
 
-// chooseShared is choose without ProcessPerThread.
+// chooseShared works like choose without ProcessPerThread.
 func (p *pool) chooseShared() (pr *proc, wait time.Duration) {
 	n := 0
 	for _, c := range p.procs {
@@ -128,7 +128,7 @@ func (p *pool) start() *proc {
 	return pr
 }
 
-// enterSame is enter for work that needs this process. It reports false if the
+// enterSame works like enter, for work that needs this process. It reports false if the
 // process accepts no new work.
 func (p *pool) enterSame(pr *proc) bool {
 	p.mu.Lock()
@@ -262,7 +262,7 @@ func (p *pool) close() {
 	}
 }
 
-// kill is close without a wait.
+// kill works like close, without a wait.
 func (p *pool) kill() {
 	p.close()
 	p.mu.Lock()

@@ -264,7 +264,7 @@ func (pr *proc) howEnded(ctx context.Context, err error) error {
 	}
 }
 
-// problem says why a dead process never became usable. A failed write to a
+// problem explains why a dead process never became usable. A failed write to a
 // process that had ended is not the reason.
 func (pr *proc) problem() *Problem {
 	err := pr.err
@@ -274,7 +274,7 @@ func (pr *proc) problem() *Problem {
 	return diagnose(err, pr.otherOutput(), pr.says)
 }
 
-// otherOutput is what the process has written that is no message.
+// otherOutput returns the output of the process that is not a message.
 func (pr *proc) otherOutput() string {
 	return strings.TrimSpace(pr.tail.String() + "\n" + pr.said.String())
 }

@@ -213,7 +213,7 @@ func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 	}
 }
 
-// cancelPrompt tells the agent to stop, after it has answered the agent's
+// cancelPrompt makes the agent stop, after it has answered the agent's
 // questions: see cancelRequests.
 func (s *session) cancelPrompt(run *promptRun) {
 	run.mu.Lock()
@@ -302,7 +302,7 @@ func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) tu
 	return turns.Outcome{State: turns.Completed, StopReason: result.StopReason}
 }
 
-// failure is the outcome of a prompt that failed in the agent.
+// failure returns the outcome of a prompt that failed in the agent.
 func (s *session) failure(ctx context.Context, err error) turns.Outcome {
 	if errors.Is(err, errGone) {
 		out := turns.FailedWith(turns.KindAgentFailed, s.pr.howEnded(ctx, err).Error())

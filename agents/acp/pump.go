@@ -11,7 +11,7 @@ import (
 // counts as complete.
 const quiet = 500 * time.Millisecond
 
-// pump is the session's goroutine.
+// pump runs the session's goroutine.
 func (s *session) pump() {
 	defer close(s.stopped)
 	defer s.cancel()

@@ -23,7 +23,7 @@ const (
 	crowdedIdle = time.Minute
 )
 
-// DefaultProcesses is how many processes may run in this much memory; 0 = not known. Half
+// DefaultProcesses returns how many processes may run in this much memory; 0 = not known. Half
 // of it is for them.
 func DefaultProcesses(memory int64) int {
 	if memory <= 0 {
@@ -209,7 +209,7 @@ func (r *Room) tend() {
 
 func anyPool(*pool) bool { return true }
 
-// oldestIdle is the process of some agents that is idle for longest; nil = there is none. A
+// oldestIdle returns the process of some agents that is idle for longest; nil = there is none. A
 // shared process that is kept for ever is not among them. The lock is held.
 func (r *Room) oldestIdle(of func(*pool) bool) (oldest *proc) {
 	for _, p := range r.pools {
@@ -260,7 +260,7 @@ func (p *pool) lend(threadID string, lent bool) {
 	}
 }
 
-// asks says that the work in the process waits for a person, until answered is called.
+// asks records that the work in the process waits for a person, until answered is called.
 // Then work in line is told what it waits for: a process with an open question keeps its
 // slot, and only a person can end that.
 func (p *pool) asks(pr *proc) (answered func()) {
@@ -276,7 +276,7 @@ func (p *pool) asks(pr *proc) (answered func()) {
 	return func() { change(-1) }
 }
 
-// whatFor says what work of the agent waits for in line. The lock is held.
+// whatFor describes what work of the agent waits for in line. The lock is held.
 func (p *pool) whatFor() string {
 	t := p.room.taken(true)
 	n, whose, of := t.all, "that may run at once", p.room.pools

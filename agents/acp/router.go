@@ -154,7 +154,7 @@ func (r *router) tell(ev event) {
 	}
 }
 
-// expect says that a session is about to be made. The caller calls over when it
+// expect records that a session is about to be made. The caller calls over when it
 // has been made or not.
 func (r *router) expect() (over func()) {
 	r.mu.Lock()

@@ -23,7 +23,7 @@ type Stats struct {
 	Waiting  int   // bytes of all processes that wait for the log
 }
 
-// Stats may be called at any time.
+// Stats returns the counters. It may be called at any time.
 func (a *Agent) Stats() Stats {
 	p := &a.pool
 	p.mu.Lock()

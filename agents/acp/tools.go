@@ -14,7 +14,7 @@ import (
 // ownPrefix begins the names of the MCP servers with our own tools.
 const ownPrefix = "holon_"
 
-// ownServer is the name of the MCP server with our own tools in the sessions of a
+// ownServer returns the name of the MCP server with our own tools in the sessions of a
 // thread. It differs between threads because one agent (opencode) shows the servers
 // of one session to all sessions of its process; and it is short because agents
 // prefix the tools with it, whose names must not be longer than 64 characters.

@@ -31,7 +31,7 @@ const (
 	byRequest               // of a client that configures the thread now
 )
 
-// wishes are what a session that was just opened is to have, in the order in which
+// wishes returns the settings that a session that was just opened needs, in the order in which
 // it is set. config is the thread's in the log, instead what a client sets now.
 func wishes(s *session, config jsontext.Value, instead []setting) (list []wish) {
 	add := func(of wisher, name string, value jsontext.Value) {
@@ -112,7 +112,7 @@ func needed(w wish, all []wish) bool {
 	return w.of == byKey && !slices.ContainsFunc(all, func(w wish) bool { return w.name == "model" && w.of > byKey })
 }
 
-// notTaken is the Problem of an agent that does not take a value that is configured.
+// notTaken returns the Problem of an agent that does not take a value that is configured.
 func notTaken(agent string, w wish, is mapping.Setting, err error) *Problem {
 	what := fmt.Sprintf("the %s %s", w.name, w.value)
 	if w.name != "mode" && w.name != "model" {
@@ -137,12 +137,12 @@ func notTaken(agent string, w wish, is mapping.Setting, err error) *Problem {
 	return p
 }
 
-// choicesOf says what an agent offers for a setting.
+// choicesOf describes what an agent offers for a setting.
 func choicesOf(is mapping.Setting) string {
 	return "the choices are " + shorten(strings.Join(is.Choices, ", "), 500)
 }
 
-// waiting is how much the agent has said in a session that is still held.
+// waiting returns how much the agent has said in a session that is still held.
 func waiting(s *session) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func catchUp(s *session, first int) {
 	})
 }
 
-// opensIn is the mode in which new sessions open, and a warning if the agent decides in it
+// opensIn returns the mode in which new sessions open, and a warning if the agent decides in it
 // by itself, or may do so, although a person is to be asked. begun is the agent's own mode,
 // as far as is known.
 func opensIn(c *Config, begun choice) (mode, warning string) {

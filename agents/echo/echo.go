@@ -90,7 +90,7 @@ func scriptOf(input []items.UserMessage) (script []command, err error) {
 	return script, nil
 }
 
-// goOn says the answer to the question for which a script has waited, and leaves out what
+// goOn prints the answer to the question for which a script has waited, and leaves out what
 // was done before.
 func goOn(script []command, answers []items.ToldAnswer) []command {
 	for i, c := range script {
@@ -113,7 +113,7 @@ func interrupted() turns.Outcome {
 	return turns.Outcome{State: turns.Interrupted, StopReason: "cancelled"}
 }
 
-// textOf is all text of the input, one message after the other. Other parts are
+// textOf returns all text of the input, one message after the other. Other parts are
 // named, so that their arrival can be seen.
 func textOf(input []items.UserMessage) string {
 	s := ""

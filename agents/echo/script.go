@@ -124,7 +124,7 @@ func parseLine(line string) (command, error) {
 	return command{run: say, text: unknown(name)}, nil
 }
 
-// unknown is the answer to an unknown command.
+// unknown returns the answer to an unknown command.
 func unknown(name string) string {
 	usages := make([]string, len(verbs))
 	for i, v := range verbs {

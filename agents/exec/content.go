@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// formatted is a content that says its format, if it is a message whose text is not
+// formatted returns a content that says its format, if it is a message whose text is not
 // Markdown.
 func formatted(content items.Content, format items.Format) items.Content {
 	m, ok := content.(items.AgentMessage)
@@ -20,7 +20,7 @@ func formatted(content items.Content, format items.Format) items.Content {
 	return m
 }
 
-// formatOr is the format of a text: its own, else format, which is left out where it is
+// formatOr returns the format of a text: its own, else format, which is left out where it is
 // what an absent one means.
 func formatOr(own, format items.Format) items.Format {
 	if own != "" || format == items.FormatMarkdown {

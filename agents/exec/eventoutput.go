@@ -216,7 +216,7 @@ func (o *eventOutput) delta(e deltaEvent, line []byte) error {
 	return nil
 }
 
-// endHalf says that no delta brings the other half of the character that the last one
+// endHalf reports that no delta brings the other half of the character that the last one
 // was cut in.
 func (o *eventOutput) endHalf(it *local) {
 	if it.half != 0 && it.status.Open() {
@@ -387,7 +387,7 @@ func (o *eventOutput) notice(message string, data jsontext.Value) {
 	o.ops = append(o.ops, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: n})
 }
 
-// quoteLine is the beginning of a line, as text.
+// quoteLine returns the beginning of a line, as text.
 func quoteLine(line []byte) string {
 	return shorten(toText(line[:min(len(line), 2*maxQuote)]), maxQuote)
 }

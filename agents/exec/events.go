@@ -158,7 +158,7 @@ func decodeAsSent(line []byte) (any, error) {
 	return nil, fmt.Errorf("unknown event %q", shorten(*head.Event, 64))
 }
 
-// kindOf is the event that a line is, as far as that can be told of one that cannot be
+// kindOf returns the event that a line is, as far as that can be told of one that cannot be
 // read; "" if it cannot. Of several events on one line it is one that somebody waits for.
 func kindOf(line []byte) (kind string) {
 	line, _ = mend.JSON(line)
@@ -182,7 +182,7 @@ const blanks = " \t\r\n"
 // awaited reports whether somebody waits for what an event of this kind brings.
 func awaited(kind string) bool { return kind == "result" || kind == "ask" || kind == "question" }
 
-// textAsSent is the text of a delta with the halves of characters in it.
+// textAsSent returns the text of a delta with the halves of characters in it.
 func textAsSent(line []byte) jsontext.Value {
 	var d struct {
 		Text jsontext.Value `json:"text"`
@@ -197,7 +197,7 @@ func decode[T any](line []byte) (event T, err error) {
 	return event, err
 }
 
-// nesting is how deep the arrays and objects of a line are nested. The line
+// nesting returns how deep the arrays and objects of a line are nested. The line
 // need not be JSON.
 func nesting(line []byte) int {
 	depth, deepest, inString := 0, 0, false
@@ -218,7 +218,7 @@ func nesting(line []byte) int {
 	return deepest
 }
 
-// usage is the event as the turn's usage.
+// usage returns the event as the turn's usage.
 func (e usageEvent) usage() (items.Usage, error) {
 	u := items.Usage{
 		Type: items.KindUsage, InputTokens: e.InputTokens, OutputTokens: e.OutputTokens,
@@ -234,7 +234,7 @@ func (e usageEvent) usage() (items.Usage, error) {
 	return u, nil
 }
 
-// permission is the event as a question to a person.
+// permission returns the event as a question to a person.
 func (e askEvent) permission() (items.PermissionRequest, turns.AskOptions, error) {
 	q := items.PermissionRequest{
 		Type: items.KindPermissionRequest, Title: e.Title, Description: e.Description, Subject: e.Subject, Options: e.Options,
@@ -274,7 +274,7 @@ func (e askEvent) permission() (items.PermissionRequest, turns.AskOptions, error
 	return q, turns.AskOptions{ExpiresAfter: expires, OnExpiry: e.OnExpiry}, nil
 }
 
-// question is the event as a question to a person.
+// question returns the event as a question to a person.
 func (e questionEvent) question() (items.Question, turns.AskOptions, error) {
 	q := items.Question{Type: items.KindQuestion, Message: e.Message, Schema: e.Schema, URL: e.URL}
 	expires, err := expiry(e.ExpiresSeconds)
@@ -310,7 +310,7 @@ func (e resultEvent) check() error {
 	return nil
 }
 
-// outcome is the result of a process that exited with 0.
+// outcome returns the result of a process that exited with 0.
 func (e resultEvent) outcome() turns.Outcome {
 	if e.State != turns.Failed {
 		return turns.Outcome{State: e.State, Message: e.Message, Format: e.Format, StopReason: cmp.Or(e.StopReason, "end_turn")}

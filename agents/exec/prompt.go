@@ -28,7 +28,7 @@ type promptEvent struct {
 	Input       []items.UserMessage `json:"input"`
 }
 
-// stdin is the first input of a prompt's process.
+// stdin returns the first input of a prompt's process.
 func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 	if c.Input == InputText {
 		text := inWords(p.Input)
@@ -50,7 +50,7 @@ func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// inWords is the input of a command that reads text: a line, or several, for each part.
+// inWords returns the input of a command that reads text: a line, or several, for each part.
 func inWords(input []items.UserMessage) string {
 	var words []string
 	for _, m := range input {
@@ -78,7 +78,7 @@ func (c *Config) notTaken(input []items.UserMessage) (which []string) {
 // keepsStdin reports whether answers may follow the prompt on stdin.
 func (c *Config) keepsStdin() bool { return c.Input == InputJSON && c.Output == OutputEvents }
 
-// command is the process of a prompt, not started. The error says, for a
+// command returns the process of a prompt, not started. The error says, for a
 // person, why it cannot be started.
 func (c *Config) command(p *turns.Prompt, given access) (*osexec.Cmd, error) {
 	dir, err := process.Directory(p.Cwd, c.Cwd)

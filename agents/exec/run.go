@@ -256,7 +256,7 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
 }
 
-// withCause is a failure that a retry may solve.
+// withCause returns a failure that a retry may solve.
 func withCause(cause turns.Cause, out turns.Outcome) turns.Outcome {
 	out.Cause = cause
 	return out

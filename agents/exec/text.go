@@ -87,7 +87,7 @@ func (r *runes) flush() string {
 	return text
 }
 
-// incomplete is how many bytes at the end of b may be the beginning of a code
+// incomplete returns how many bytes at the end of b may be the beginning of a code
 // point.
 func incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {

@@ -37,7 +37,7 @@ func (e *StartError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Command is a command that is not started yet. A name without a slash is
+// Command returns a command that is not started yet. A name without a slash is
 // looked up in the server's PATH, a relative path with one in dir, which must
 // be absolute. The caller sets Env (see Environment); Start sets the rest.
 // Errors are *StartError.
@@ -56,9 +56,9 @@ func Command(command []string, dir string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Directory is where an agent works for a thread: in the thread's cwd, else in the
-// agent's own, else in the server's. Those that are given are absolute, "" is none. An
-// error is for a person: the server's directory is gone.
+// Directory returns the directory in which an agent works for a thread: in the
+// thread's cwd, else in the agent's own, else in the server's. Those that are given
+// are absolute, "" is none. An error is for a person: the server's directory is gone.
 func Directory(threads, agents string) (string, error) {
 	if dir := cmp.Or(threads, agents); dir != "" {
 		return dir, nil

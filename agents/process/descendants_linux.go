@@ -17,7 +17,7 @@ const (
 	maxLine = 120
 )
 
-// Now is the present moment.
+// Now returns the present moment.
 func Now() Moment {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
@@ -63,7 +63,7 @@ func (g *Group) descendant(living map[int]kin, pid int, m Moment) (d Descendant,
 	return d, true
 }
 
-// Environment has the variables that the process was started with, as
+// Environment returns the variables that the process was started with, as
 // KEY=VALUE; nil if they cannot be read or the process has ended.
 func (d Descendant) Environment() []string {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", d.PID), maxEnviron)
@@ -76,7 +76,7 @@ func (d Descendant) Environment() []string {
 	return strings.Split(string(b), "\x00")
 }
 
-// shownLine is the command line of a process for people, shortened.
+// shownLine returns the command line of a process for people, shortened.
 func shownLine(pid int) string {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/cmdline", pid), maxEnviron)
 	if err != nil {

@@ -61,7 +61,7 @@ func passedOn(variable string) bool {
 	})
 }
 
-// name is that of a variable in the form of os.Environ.
+// name returns that of a variable in the form of os.Environ.
 func name(kv string) string {
 	variable, _, _ := strings.Cut(kv, "=")
 	return variable
@@ -105,7 +105,7 @@ func Disown() ([]string, error) {
 // see the question.
 const noPrompt = "GIT_TERMINAL_PROMPT"
 
-// Environment is the environment of an agent's process in dir: the server's
+// Environment returns the environment of an agent's process in dir: the server's
 // variables except those that LeftOut names, PWD, and the variables in set.
 func Environment(dir string, set map[string]string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return !passedOn(name(kv)) })

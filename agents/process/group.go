@@ -120,10 +120,10 @@ func (g *Group) live(started chan<- error) {
 	reap(g.cmd)
 }
 
-// PID is the pid of the leader and the number of its group.
+// PID returns the pid of the leader and the number of its group.
 func (g *Group) PID() int { return g.cmd.Process.Pid }
 
-// Exited is closed when the leader is dead. It is not reaped before End, so
+// Exited returns a channel that is closed when the leader is dead. It is not reaped before End, so
 // that its pid cannot be reused.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 

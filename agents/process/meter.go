@@ -30,7 +30,7 @@ func (m *Meter) Bytes(groups []*Group) int64 {
 	return m.bytes
 }
 
-// sum is 0 if one of them is not known.
+// sum returns the sum, 0 if one of them is not known.
 func sum(list []int64) (all int64) {
 	for _, n := range list {
 		if n < 0 {

@@ -15,7 +15,7 @@ import (
 // environment of a program (a quarter of an 8 MiB stack).
 const maxEnviron = 4 << 20
 
-// bootID is an id that the kernel makes at each boot.
+// bootID returns an id that the kernel makes at each boot.
 func bootID() (string, error) { return host.BootID() }
 
 // readIdentity fills in boot, start time and command line of the leader of
@@ -46,7 +46,7 @@ func readKin(pid int) (k kin, dead bool, err error) {
 	return kin{parent: s.Parent, group: s.Group, session: s.Session, start: s.StartTicks}, s.Dead, err
 }
 
-// commandLine is the digest of the process's command line; "" if that is empty,
+// commandLine returns the digest of the process's command line; "" if that is empty,
 // as for dead processes.
 func commandLine(pid int) (string, error) {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/cmdline", pid), maxEnviron)
@@ -65,7 +65,7 @@ func marked(pid int, mark string) bool {
 	return has
 }
 
-// readMark is marked; bare says that the process shows no environment at all.
+// readMark works like marked; bare reports that the process shows no environment at all.
 func readMark(pid int, mark string) (has, bare bool) {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron)
 	if err != nil {
@@ -96,7 +96,7 @@ func groups() (map[int][]member, error) {
 	return all, nil
 }
 
-// allPIDs are the pids of all processes, dead ones that are not reaped
+// allPIDs returns the pids of all processes, dead ones that are not reaped
 // included.
 func allPIDs() (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")

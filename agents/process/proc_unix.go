@@ -26,7 +26,7 @@ func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: 
 
 func endOrphans(string, Moment, bool) int { return 0 }
 
-// Now is 0: start times of processes are unknown here.
+// Now returns 0: start times of processes are unknown here.
 func Now() Moment { return 0 }
 
 // Since returns nothing: descendants cannot be found here.
@@ -41,7 +41,7 @@ func Memory(groups []*Group) []int64 {
 	return sums
 }
 
-// Environment is nil here.
+// Environment returns nil here.
 func (d Descendant) Environment() []string { return nil }
 
 type kin struct{}

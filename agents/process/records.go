@@ -144,7 +144,7 @@ func (r *Records) remove(rec record) {
 	_ = os.Remove(r.path(rec)) // a file that stays matches no group, and the next start removes it
 }
 
-// shown is the command for people, cut to maxShown.
+// shown returns the command for people, cut to maxShown.
 func shown(command []string) []string {
 	left := maxShown
 	var all []string

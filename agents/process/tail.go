@@ -36,7 +36,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the tail as text, without white space at its ends; "" = nothing was
+// String returns the tail as text, without white space at its ends; "" = nothing was
 // written. Invalid UTF-8 is replaced, and "…" marks text that was cut off at
 // the front.
 func (t *Tail) String() string {

@@ -62,7 +62,7 @@ func (r *Ring) Add(level string, at time.Time, message string) {
 	}
 }
 
-// Next is the position that the next line will have.
+// Next returns the position that the next line will have.
 func (r *Ring) Next() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -88,7 +88,7 @@ func (l *lane) follow(after int64) {
 	l.follower = l.s.cfg.Followers.Begin(followerOf(l), after)
 }
 
-// followerOf is the lane as a follower of the log. l.mu is held: it may bring events at once.
+// followerOf returns the lane as a follower of the log. l.mu is held: it may bring events at once.
 func followerOf(l *lane) follow.Follower {
 	sub, generation := l.sub, l.sub.Generation
 	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed(), MarkersLater: !l.ofTurns}

@@ -41,7 +41,7 @@ func (b *bridge) change(s *Service, method string, by bridges.By, change func(ne
 	return err
 }
 
-// changeKeyed is change for a command of a client. b.mu is held.
+// changeKeyed works like change, for a command of a client. b.mu is held.
 func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by bridges.By, change func(next *bridges.Bridge, seq int64, at notify.Time) error) (bridges.BridgeResult, error) {
 	if b.deleted {
 		return replayOr[bridges.BridgeResult](s.cfg.Store, key, bridges.ErrBridgeNotFound)

@@ -272,7 +272,7 @@ func (b *bridge) allows(t bridges.Target) bool {
 	return channel != nil && (*channel).Own(t) || slices.Contains(b.row.Load().Targets, t)
 }
 
-// unopened says why a bridge has no channel.
+// unopened explains why a bridge has no channel.
 func (b *bridge) unopened() string {
 	if b.row.Load().Configured {
 		return bridges.ReasonNotConfigured

@@ -150,7 +150,7 @@ func (s *Service) Subscription(ctx context.Context, id string) (view bridges.Sub
 	return view, latest, err
 }
 
-// view is what reads return of the lane, without Dead. l.mu is held.
+// view returns the lane as reads return it, without Dead. l.mu is held.
 func (l *lane) view() bridges.SubscriptionView {
 	v := bridges.SubscriptionView{Subscription: *l.sub, Cursor: l.cursor, Blocked: blockedBy(l, l.sub, nil), Pending: len(l.open)}
 	v.Cursor = saying(v.Cursor, v.Blocked) // a server of before has let a success clear it
@@ -299,8 +299,8 @@ func (s *Service) Deliveries(ctx context.Context, q bridges.DeliveryQuery) (list
 	return list, next, latest, err
 }
 
-// deliveryRange is where a page of deliveries looks. Rows of the seq of the cursor
-// come again; at says which of them were on the page before.
+// deliveryRange returns the range in which a page of deliveries looks. Rows of the
+// seq of the cursor come again; at says which of them were on the page before.
 func deliveryRange(q bridges.DeliveryQuery) (r ledger.Range, at deliveryCursor, err error) {
 	r = ledger.Range{Index: bridges.DeliveryBySeq, Newest: !q.Oldest}
 	if q.SubscriptionID != "" {

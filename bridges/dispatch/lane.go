@@ -53,7 +53,7 @@ type lane struct {
 	unrecorded error
 }
 
-// position is up to which seq everything was taken. The follower itself learns of it
+// position returns the seq up to which everything was taken. The follower itself learns of it
 // when its batch is over, which may be after a change of the subscription. l.mu is
 // held.
 func (l *lane) position() int64 {

@@ -112,7 +112,7 @@ type DeliveryCounts struct {
 	Count    int64
 }
 
-// Latencies are the upper bounds of Latency.Counts, in seconds.
+// Latencies returns the upper bounds of Latency.Counts, in seconds.
 func Latencies() []float64 { return latencies }
 
 // Stats returns the present state.

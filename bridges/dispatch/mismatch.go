@@ -26,8 +26,8 @@ func (l *lane) rejudge(ctx context.Context, turnID string) {
 	}
 }
 
-// blockedBy is what mismatches hold up once the rows of a unit are committed, and the subscription
-// is sub. l.mu is held.
+// blockedBy returns what mismatches hold up once the rows of a unit are committed, and the
+// subscription is sub. l.mu is held.
 func blockedBy(l *lane, sub *bridges.Subscription, rows []ledger.Row) *bridges.Blocked {
 	if sub.State == bridges.Deleted {
 		return nil

@@ -76,7 +76,7 @@ func wake(l *lane) {
 	}
 }
 
-// ofNewTarget is a cursor without the error of the old target.
+// ofNewTarget returns a cursor without the error of the old target.
 func ofNewTarget(c cursors.Cursor, now time.Time) cursors.Cursor {
 	if c.LastError != "" {
 		c = c.Fail("", notify.TimeOf(now))

@@ -71,7 +71,7 @@ func (r *registry) locked(id string) *lane {
 	}
 }
 
-// leave says that an attempt of a deleted subscription is under way, until left.
+// leave records that an attempt of a deleted subscription is under way, until left.
 func (r *registry) leave(l *lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

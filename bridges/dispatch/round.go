@@ -40,7 +40,7 @@ type round struct {
 	cancel context.CancelFunc // cuts off the attempt that is being made; nil = none was yet
 }
 
-// making says how attempts of the round are cut off.
+// making sets how attempts of the round are cut off.
 func (r *round) making(cancel context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -387,7 +387,7 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 	return next, nil
 }
 
-// pace is how many attempts the next round has at most, after one of this pace.
+// pace returns how many attempts the next round has at most, after one of this pace.
 func (r *round) pace(before int) int {
 	last := r.attempts[r.made-1]
 	switch {

@@ -41,7 +41,7 @@ type sending struct {
 	target               bridges.Target
 }
 
-// sendingOf is a delivery at the present target of the lane. l.mu is held.
+// sendingOf returns a delivery at the present target of the lane. l.mu is held.
 func sendingOf(l *lane, d *bridges.Delivery) sending {
 	return sending{d.DeliveryID, l.sub.BridgeID, l.sub.Target}
 }

@@ -94,7 +94,7 @@ type start struct{ at atomic.Int64 } // in nanoseconds; 0 = it has not
 
 func (s *start) begin(now time.Time) { s.at.Store(now.UnixNano()) }
 
-// recentFor is what is left of the first minute; it is not above 0 when that is over.
+// recentFor returns what is left of the first minute; it is not above 0 when that is over.
 func (s *start) recentFor(now time.Time) time.Duration {
 	at := s.at.Load()
 	if at == 0 {

@@ -164,7 +164,7 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bri
 // step makes the next state of a subscription: see Service.change. e is its event.
 type step func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error)
 
-// changeLane is Service.change. l.mu is held.
+// changeLane works like Service.change. l.mu is held.
 func changeLane(l *lane, key *ledger.Key, by bridges.By, method string, do step, then func(l *lane)) (bridges.SubscriptionResult, error) {
 	s := l.s
 	if l.sub.State == bridges.Deleted {
@@ -225,8 +225,9 @@ func changeLane(l *lane, key *ledger.Key, by bridges.By, method string, do step,
 	return r, nil
 }
 
-// laneOr is laneOf for a command with a key. Without a lane it returns what is stored with the key,
-// else an error: a repetition makes no subscription active that has ended, nor does what try refuses.
+// laneOr works like laneOf, for a command with a key. Without a lane it returns what is stored with
+// the key, else an error: a repetition makes no subscription active that has ended, nor does what
+// try refuses.
 func laneOr[R any, P ledger.Result[R]](ctx context.Context, s *Service, id string, key *ledger.Key, otherwise error, try func(*lane) error) (l *lane, r R, err error) {
 	if l = s.known.locked(id); l != nil {
 		return l, r, nil

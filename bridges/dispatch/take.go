@@ -174,8 +174,8 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 	}
 }
 
-// choose is Subscription.Choose. An event that cannot be decoded is chosen with an error and
-// becomes a dead delivery, so that the others are still delivered.
+// choose works like Subscription.Choose. An event that cannot be decoded is chosen with an
+// error and becomes a dead delivery, so that the others are still delivered.
 func (l *lane) choose(e *follow.Event) (c *bridges.Chosen, err error) {
 	ev := bridges.Event{Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, Params: e.Params}
 	defer func() {

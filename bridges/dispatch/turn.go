@@ -99,7 +99,7 @@ func (o *ofTurns) retried(ctx context.Context, e follow.Event) error {
 	return o.resumeAll(ctx, ids, e.Seq)
 }
 
-// missed is retried for markers that have left the log unseen: it looks at the turns of all that
+// missed calls retried for markers that have left the log unseen: it looks at the turns of all that
 // have ended.
 func (o *ofTurns) missed(ctx context.Context) error {
 	var ids []string
@@ -121,7 +121,7 @@ func (o *ofTurns) missed(ctx context.Context) error {
 	return o.resumeAll(ctx, ids, 0)
 }
 
-// resumeAll is resume for several. s.changing is not held.
+// resumeAll works like resume, for several. s.changing is not held.
 func (o *ofTurns) resumeAll(ctx context.Context, ids []string, marker int64) error {
 	for _, id := range ids {
 		o.s.changing.Lock()
@@ -248,7 +248,7 @@ func laneOf(ctx context.Context, s *Service, id string, try func(*lane) error) (
 	return s.known.locked(id), nil // a retry may have done it
 }
 
-// toDelete is laneOf for what deletes it, which makes no ended one active. s.changing is
+// toDelete works like laneOf, for what deletes it, which makes no ended one active. s.changing is
 // held.
 func (o *ofTurns) toDelete(ctx context.Context, id string) (*lane, error) {
 	if l := o.s.known.locked(id); l != nil {
@@ -312,7 +312,7 @@ func ofItsTurn(ctx context.Context, l *lane, e *follow.Event) (of bool, err erro
 	return of, nil
 }
 
-// begins says that the lane begins: whoever has made it gets a moment before the subscription
+// begins records that the lane begins: its maker gets a moment before the subscription
 // ends.
 func (t *laneTurn) begins(sub *bridges.Subscription, now time.Time) {
 	if sub.TurnID != "" {

@@ -37,7 +37,7 @@ func newCommand(c Config, records *process.Records) *command {
 	return &command{command: c.Command, timeout: cmp.Or(c.Timeout, commandTime), records: records}
 }
 
-// Edits is false: the program gets Supersedes and decides itself what to do with it.
+// Edits returns false: the program gets Supersedes and decides itself what to do with it.
 func (*command) Edits() bool { return false }
 
 // Send runs the program once. No process of it is left when Send returns, as far as they
@@ -99,7 +99,7 @@ func (c *command) start() (group *process.Group, forget func(), failure string) 
 	return group, forget, ""
 }
 
-// notRecorded says why a program does not run: what is not recorded could outlive the server.
+// notRecorded explains why a program does not run: what is not recorded could outlive the server.
 func notRecorded(err error) string {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return "not_recorded: the disk is full"
@@ -150,7 +150,7 @@ func (r *running) await(ctx context.Context, read <-chan struct{}) (ended error)
 	return ended
 }
 
-// result is the result of the attempt.
+// result returns the result of the attempt.
 func (r *running) result(ended error, state *os.ProcessState) bridges.Result {
 	text := r.out.String()
 	if !state.Success() && r.errs.String() != "" {

@@ -48,10 +48,10 @@ type Config struct {
 // String names the kind, so that no log shows a secret.
 func (c Config) String() string { return "bridge of kind " + string(c.Kind) }
 
-// GoString is String.
+// GoString returns the same as String.
 func (c Config) GoString() string { return c.String() }
 
-// MarshalJSON is String, for loggers.
+// MarshalJSON returns the same as String, for loggers.
 func (c Config) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", c.String())), nil }
 
 // Shared is what the bridges of a server share.
@@ -94,7 +94,7 @@ type channel struct {
 // String names the kind, so that no log shows a secret.
 func (c *channel) String() string { return c.config.String() }
 
-// GoString is String.
+// GoString returns the same as String.
 func (c *channel) GoString() string { return c.String() }
 
 // CheckTarget implements bridges.Channel: which targets fit depends on the bridge,

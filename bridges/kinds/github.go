@@ -43,7 +43,7 @@ func newGitHub(c Config, client *Client) *github {
 	}
 }
 
-// Edits is true.
+// Edits returns true.
 func (*github) Edits() bool { return true }
 
 // Send shows the envelope as a comment.
@@ -64,7 +64,7 @@ type gitHubCall struct {
 	shown string
 }
 
-// comment is the text of a comment. Text of agents and users is in code, where GitHub makes
+// comment returns the text of a comment. Text of agents and users is in code, where GitHub makes
 // no mentions, references, links or markup. The only link is to the console: one to the page of an
 // entry would leave a mention at that, so that is text.
 func comment(e *bridges.Envelope) string {
@@ -108,7 +108,7 @@ func codeSpan(line string) string {
 	return ticks + line + ticks
 }
 
-// backticks is a longer row of backticks than any in a text, and at least n.
+// backticks returns a longer row of backticks than any in a text, and at least n.
 func backticks(text string, n int) string {
 	run := 0
 	for _, c := range text {
@@ -123,7 +123,7 @@ func backticks(text string, n int) string {
 	return strings.Repeat("`", n)
 }
 
-// issue is the address of the issue, or of what is below it.
+// issue returns the address of the issue, or of what is below it.
 func (c *gitHubCall) issue(more ...string) *url.URL {
 	owner, name, _ := strings.Cut(c.o.Target.Repository, "/")
 	return c.g.api.JoinPath("repos", owner, name, "issues").JoinPath(more...)

@@ -76,7 +76,7 @@ func NewClient(config ClientConfig) *Client {
 	return c
 }
 
-// SetOwn says where this server listens: no bridge connects there. It may be called
+// SetOwn sets where this server listens: no bridge connects there. It may be called
 // again when listeners change. A listener on all addresses has the unspecified one.
 func (c *Client) SetOwn(listeners []netip.AddrPort) {
 	listeners = append([]netip.AddrPort(nil), listeners...)
@@ -146,7 +146,7 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	return a
 }
 
-// failureOf is a short reason for an error: never its text, which has addresses.
+// failureOf returns a short reason for an error: never its text, which has addresses.
 func failureOf(ctx context.Context, err error) string {
 	var (
 		dns    *net.DNSError

@@ -40,7 +40,7 @@ func newNtfy(c Config, client *Client) *ntfy {
 	return n
 }
 
-// Edits is true: a notification of the same sequence id replaces another.
+// Edits returns true: a notification of the same sequence id replaces another.
 func (*ntfy) Edits() bool { return true }
 
 // publication is what is published.
@@ -132,7 +132,7 @@ func (n *ntfy) publish(a *attempt, p publication) bridges.Result {
 	return r
 }
 
-// authorized has the headers of a request in JSON with a token; "" = none.
+// authorized returns the headers of a request in JSON with a token; "" = none.
 func authorized(token string) http.Header {
 	h := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
 	if token != "" {

@@ -31,10 +31,10 @@ type sender struct {
 	secrets      []string
 }
 
-// String says nothing of the bridge, so that no log shows a secret.
+// String returns nothing about the bridge, so that no log shows a secret.
 func (*sender) String() string { return "channel of a bridge" }
 
-// GoString is String.
+// GoString returns the same as String.
 func (s *sender) GoString() string { return s.String() }
 
 // attempt is one call of Send.
@@ -68,7 +68,7 @@ func (a *attempt) count(r bridges.Result) {
 	a.arrived = a.arrived || r.Arrived || r.Outcome == bridges.Delivered
 }
 
-// judge is what an answer means by its status, for all HTTP kinds.
+// judge returns the meaning of an answer by its status, for all HTTP kinds.
 func (s *sender) judge(a answer) bridges.Result {
 	r := bridges.Result{Status: a.status, Answer: s.shown(a.body), Arrived: a.failure != "" && a.sent}
 	if a.failure != "" {
@@ -126,14 +126,14 @@ func bounded(d time.Duration) time.Duration { return min(max(d, time.Second), ma
 // unreadable is the error of an answer that is not what the target's API says.
 const unreadable = "unreadable_answer"
 
-// unread is the result of an answer that says nothing although its status says
+// unread returns the result of an answer that says nothing although its status says
 // that the request was carried out.
 func unread(r bridges.Result) bridges.Result {
 	r.Outcome, r.Error, r.Unhealthy, r.Arrived = bridges.Failed, unreadable, true, true
 	return r
 }
 
-// shown is the beginning of an answer, without secrets: those of the bridge in any
+// shown returns the beginning of an answer, without secrets: those of the bridge in any
 // form in which a target might send them back, and what looks like one.
 func (s *sender) shown(body []byte) []byte {
 	if len(body) == 0 {
@@ -169,7 +169,7 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// forms are the forms in which a secret may come back: as it is, escaped in JSON
+// forms returns the forms in which a secret may come back: as it is, escaped in JSON
 // and in URLs, and in Base64.
 func forms(secrets ...string) (all []string) {
 	for _, secret := range secrets {

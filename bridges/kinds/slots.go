@@ -134,7 +134,7 @@ func splitID(remoteID string) (shown string, left []string) {
 	return ids[0], slices.Clone(ids[1:])
 }
 
-// joinID is the inverse of splitID. Of too many messages the newest are kept.
+// joinID returns the inverse of splitID. Of too many messages the newest are kept.
 func joinID(shown string, left []string) string {
 	if n := len(left) - maxLeft; n > 0 {
 		left = left[n:]

@@ -213,7 +213,7 @@ func (m *message) add(label, value string) {
 	}
 }
 
-// toType is the command to type in a terminal; "" without a valid id, or if a shell would
+// toType returns the command to type in a terminal; "" without a valid id, or if a shell would
 // interpret the id.
 func toType(what, verb, id string) string {
 	if len(id) > 80 || !typedID.MatchString(id) {
@@ -227,8 +227,8 @@ var typedID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 // linkLabel is what a person sees of a link.
 const linkLabel = "Open it in the console"
 
-// pageLabel is what a person sees of the page: where it leads, since the words of a link say
-// nothing about that.
+// pageLabel returns the text that a person sees of the page: where it leads, since the words of a
+// link do not tell that.
 func (m *message) pageLabel() string { return m.host + " ↗" }
 
 // consoleLink is the form of links to the console. The server makes them of its configuration

@@ -41,7 +41,7 @@ func newSigner(secret string) *signer {
 	return &signer{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
 
-// sign is the signature of a message: its id, when it is sent, and its body.
+// sign returns the signature of a message: its id, when it is sent, and its body.
 func (s *signer) sign(id string, stamp int64, body []byte) string {
 	mac := s.hashes.Get().(hash.Hash)
 	defer s.hashes.Put(mac)
@@ -74,7 +74,7 @@ func webhookKey(secret string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(encoded)
 }
 
-// Edits is false: what was sent cannot be changed.
+// Edits returns false: what was sent cannot be changed.
 func (*webhook) Edits() bool { return false }
 
 // Send posts the body as it is.

@@ -87,7 +87,7 @@ func OpenReadOnly(dataDir string) (*Store, error) {
 	return &Store{root: root, step: func(string) {}}, nil
 }
 
-// Check is Read without the secret, and looks at who else may read it. The errors
+// Check works like Read without the secret, and looks at who else may read it. The errors
 // are those of Read, and ErrExposed, wrapped.
 func (s *Store) Check(bridge string, generation int64) error {
 	if _, err := s.Read(bridge, generation); err != nil {
@@ -274,7 +274,7 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// fileName is the name of a generation's file. The bridge is in hexadecimal: an id
+// fileName returns the name of a generation's file. The bridge is in hexadecimal: an id
 // can hold any character then, and two ids that differ in case have two files on
 // every file system.
 func fileName(bridge string, generation int64) (string, error) {
@@ -287,7 +287,7 @@ func fileName(bridge string, generation int64) (string, error) {
 	return hex.EncodeToString([]byte(bridge)) + "." + strconv.FormatInt(generation, 10), nil
 }
 
-// parseName is the inverse of fileName.
+// parseName returns the inverse of fileName.
 func parseName(name string) (bridge string, generation int64, ok bool) {
 	id, number, found := strings.Cut(name, ".")
 	b, err := hex.DecodeString(id)

@@ -121,7 +121,7 @@ func (a *access) profile(url string) (profiles.Profile, error) {
 	return p, err
 }
 
-// tokenOfEnvironment is HOLON_TOKEN if it is for the server of this command, else "".
+// tokenOfEnvironment returns HOLON_TOKEN if it is for the server of this command, else "".
 // It belongs to HOLON_URL: the server gives both to an agent, whose token is sent
 // where the server said and nowhere else. Without HOLON_URL it is a person's, for the
 // server that the command line names.
@@ -147,7 +147,7 @@ func tokenIn(path string) (string, error) {
 	return checkedToken("--token-file "+path, string(text))
 }
 
-// checkedToken is a token without the spaces around it.
+// checkedToken returns a token without the spaces around it.
 func checkedToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)
 	if token == "" {
@@ -182,7 +182,7 @@ func readCA(path string) ([]byte, error) {
 	return text, nil
 }
 
-// configDir is the user's directory for the configuration of holon.
+// configDir returns the user's directory for the configuration of holon.
 func configDir(c *console) (string, error) {
 	if dir := c.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "holon"), nil

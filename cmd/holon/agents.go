@@ -90,7 +90,7 @@ starts each agent once.
 	}
 }
 
-// agentOf is the index of the agent of this name.
+// agentOf returns the index of the agent of this name.
 func agentOf(rows []agentRow, name string) (int, error) {
 	names := make([]string, len(rows))
 	for i, a := range rows {
@@ -144,7 +144,7 @@ func (a agentRow) print(con *console, byDefault bool) error {
 	return err
 }
 
-// protocolOrKind is the protocol with its version if it is known, else the
+// protocolOrKind returns the protocol with its version if it is known, else the
 // kind.
 func (a agentRow) protocolOrKind() string {
 	if strings.HasPrefix(a.Protocol, a.Kind+"/") {
@@ -182,7 +182,8 @@ func (a agentRow) runs() string {
 	return counted(a.Processes, "process", "processes") + ", " + counted(a.Sessions, "session", "sessions")
 }
 
-// memory is what the agent's processes use, "" if there are none or it is not known.
+// memory returns the memory that the agent's processes use, "" if there are none or
+// it is not known.
 func (a agentRow) memory() string {
 	if a.Memory == 0 {
 		return ""
@@ -190,7 +191,7 @@ func (a agentRow) memory() string {
 	return memoryText(a.Memory)
 }
 
-// memoryText is an amount of memory for a person.
+// memoryText returns an amount of memory for a person.
 func memoryText(bytes int64) string {
 	if bytes >= 1e9 {
 		return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)

@@ -74,7 +74,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// wordsOf are the words of a line of usage that stand for arguments.
+// wordsOf returns the words of a line of usage that stand for arguments.
 func wordsOf(takes string) (words []string) {
 	for _, word := range strings.Fields(takes) {
 		if word = strings.Trim(word, "[]…"); word != "flags" && word != "|" && !strings.HasPrefix(word, "-") {
@@ -84,7 +84,7 @@ func wordsOf(takes string) (words []string) {
 	return words
 }
 
-// wrongArguments says what a command takes, which is in its line of usage.
+// wrongArguments reports what a command takes, which is in its line of usage.
 func wrongArguments(cmd *cobra.Command, args []string) error {
 	name := cmd.CommandPath()
 	_, takes, _ := strings.Cut(cmd.Use, " ")
@@ -133,7 +133,7 @@ var otherWords = map[string]string{
 	"up": "serve", "web": "open",
 }
 
-// noCommand says that there is no such command, and which may be meant.
+// noCommand reports an unknown command, and which may be meant.
 func noCommand(cmd *cobra.Command, word string) error {
 	hint := nearest.Hint(word, subcommands(cmd))
 	if other, known := otherWords[word]; known && !cmd.HasParent() {

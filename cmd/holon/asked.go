@@ -71,7 +71,7 @@ func (q *question) describe(ctx context.Context, c *client.Client, threadID stri
 // worded sets the words of the question.
 func (q *question) worded(w wording.Words) { q.phrase, q.rows = w.Phrase, wording.Rows(w.Lines) }
 
-// first are the rows that are written first: the first ones, and how many follow.
+// first returns the rows that are written first: the first ones, and how many follow.
 func (q *question) first() []string {
 	if q.written = len(q.rows); q.written > firstRows {
 		q.written = firstRows - 1
@@ -83,7 +83,7 @@ func (q *question) first() []string {
 	return out
 }
 
-// rest are the rows that the person must have before this answer is taken; none if they have
+// rest returns the rows that the person must have before this answer is taken; none if they have
 // them, or if it allows nothing.
 func (q *question) rest(answer map[string]any) []string {
 	id, chosen := answer["option_id"]

@@ -100,7 +100,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	return err
 }
 
-// mayNotAnswer says why the holder of a named token is not asked what agents ask; "" = they
+// mayNotAnswer explains why the holder of a named token is not asked what agents ask; "" = they
 // are.
 func (c *caller) mayNotAnswer() (why string, err error) {
 	var who api.InitializeResult
@@ -129,7 +129,7 @@ func (k *control) attachAt(name string, from *int64) (s subject, after int64, er
 	return s, after, err
 }
 
-// newestTurn is the position before the active turn of a thread, else before its newest
+// newestTurn returns the position before the active turn of a thread, else before its newest
 // one, as far as the log goes back.
 func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
 	c := k.caller
@@ -147,7 +147,7 @@ func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
 	return c.kept(t.ThreadID, max(0, after))
 }
 
-// kept is this position in the log, or where the log begins by now.
+// kept returns this position in the log, or where the log begins by now.
 func (c *caller) kept(threadID string, after int64) (int64, error) {
 	err := c.client.Call(c.ctx, "event/list", map[string]any{"thread_id": threadID, "after_seq": after, "limit": 1}, nil)
 	var pruned *client.Error
@@ -157,7 +157,7 @@ func (c *caller) kept(threadID string, after int64) (int64, error) {
 	return after, err
 }
 
-// sayWhatGoesOn says what runs in a thread that a person has left.
+// sayWhatGoesOn prints what runs in a thread that a person has left.
 func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 	c := *k.caller
 	var cancel context.CancelFunc

@@ -163,7 +163,7 @@ func unanswered(err error) bool {
 	return err != nil && !client.IsWrongServer(err)
 }
 
-// what says what is waited for.
+// what describes what is waited for.
 func (o awaitOptions) what() string {
 	switch n := len(o.turnIDs); {
 	case n == 0:
@@ -177,7 +177,7 @@ func (o awaitOptions) what() string {
 	}
 }
 
-// exitCode is exitOK if the turns to wait for have ended, and all that ended completed.
+// exitCode returns exitOK if the turns to wait for have ended, and all that ended completed.
 func (o awaitOptions) exitCode(answer turns.AwaitResult) int {
 	ended, left, looked, code := 0, 0, 0, exitOK
 	for i := range answer.Results {
@@ -250,7 +250,7 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 	return nil
 }
 
-// outcome says how far a turn is, and what a review has found.
+// outcome describes how far a turn is, and what a review has found.
 func (o awaitOptions) outcome(r *turns.Result) string {
 	text := o.state(r)
 	if r.State == turns.InReview {
@@ -270,7 +270,7 @@ func (o awaitOptions) outcome(r *turns.Result) string {
 	return text
 }
 
-// state says how far a turn is.
+// state describes how far a turn is.
 func (o awaitOptions) state(r *turns.Result) string {
 	time := timeline.Elapsed(time.Duration(r.ElapsedMs) * time.Millisecond)
 	switch r.State {

@@ -84,5 +84,5 @@ func (e *noLogError) Error() string {
 	return "there is no log in " + e.dir + ": name the directory with --data, or make one with: holon serve"
 }
 
-// Unwrap says that something does not exist.
+// Unwrap reports that something does not exist.
 func (e *noLogError) Unwrap() error { return fs.ErrNotExist }

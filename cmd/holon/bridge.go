@@ -235,7 +235,7 @@ once; holon bridge rotate %s makes another.
 	return nil
 }
 
-// targetHint is the flag that subscriptions through a bridge need.
+// targetHint returns the flag that subscriptions through a bridge need.
 func targetHint(b bridges.Bridge) string {
 	switch b.Kind {
 	case bridges.KindSlack:

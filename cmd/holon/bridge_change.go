@@ -78,7 +78,7 @@ func readBridge(c *caller, name string) (bridges.Bridge, error) {
 	return r.Bridge, err
 }
 
-// attemptHint says what to do about the error of an attempt, "" if that is unknown.
+// attemptHint describes what to do about the error of an attempt, "" if that is unknown.
 func attemptHint(failed string, b bridges.Bridge) string {
 	name := timeline.OneLine(b.BridgeID)
 	newSecret := "Give it a new token: holon bridge rotate " + name
@@ -171,7 +171,7 @@ func changeBridge(g *globals, cmd *cobra.Command, method, name string, params ma
 	return c.printText(timeline.OneLine(name+": "+bridgeState(r.Bridge))+"\n", nil)
 }
 
-// reasonOf is the reason of an error of the server, "" for none.
+// reasonOf returns the reason of an error of the server, "" for none.
 func reasonOf(err error) string {
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return refused.Reason

@@ -106,7 +106,7 @@ func showBridge(c *caller, b bridges.Bridge) error {
 	return nil
 }
 
-// bridgeAddress is the address of a bridge without its secret parts.
+// bridgeAddress returns the address of a bridge without its secret parts.
 func bridgeAddress(b bridges.Bridge) string {
 	switch b.Kind {
 	case bridges.KindWebhook:
@@ -121,7 +121,7 @@ func bridgeAddress(b bridges.Bridge) string {
 	return "a program of the configuration"
 }
 
-// bridgeState says whether a bridge sends, and why not.
+// bridgeState reports whether a bridge sends, and why not.
 func bridgeState(b bridges.Bridge) string {
 	state := string(b.State)
 	switch b.Reason {
@@ -145,7 +145,7 @@ func bridgeState(b bridges.Bridge) string {
 	return state
 }
 
-// bridgeAdvice says what to do about a bridge that does not send, "" for one that
+// bridgeAdvice describes what to do about a bridge that does not send, "" for one that
 // does.
 func bridgeAdvice(b bridges.Bridge) string {
 	name := timeline.OneLine(b.BridgeID)

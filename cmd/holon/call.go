@@ -79,7 +79,7 @@ func readParams(stdin io.Reader, args []string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-// wireError is an error in the form in which the server sent it.
+// wireError returns an error in the form in which the server sent it.
 func wireError(e *client.Error) map[string]any {
 	wire := map[string]any{"code": e.Code, "message": e.Message}
 	if e.Data != nil {

@@ -13,7 +13,7 @@ import (
 // question.
 const shownCandidates = 10
 
-// ambiguous is the error for a name that can stand for several things. It lists the
+// ambiguous returns the error for a name that can stand for several things. It lists the
 // newest.
 func (f finder) ambiguous(name string, found []named) error {
 	of := found[0].kind.nouns
@@ -23,7 +23,7 @@ func (f finder) ambiguous(name string, found []named) error {
 	return candidatesError(fmt.Sprintf("%s can be %d %s", inQuotes(name), len(found), of), found, f.others(found))
 }
 
-// others are the newest rows of these kinds, from which the ending of an id must differ. If
+// others returns the newest rows of these kinds, from which the ending of an id must differ. If
 // they cannot be read, endings are random enough.
 func (f finder) others(found []named) []named {
 	all := slices.Clone(found)
@@ -37,7 +37,7 @@ func (f finder) others(found []named) []named {
 	return all
 }
 
-// candidatesError is wrong usage, with a line for each candidate.
+// candidatesError returns the error of wrong usage, with a line for each candidate.
 func candidatesError(what string, found, all []named) error {
 	newest := slices.Clone(found)
 	slices.Reverse(newest)
@@ -57,7 +57,7 @@ func candidatesError(what string, found, all []named) error {
 	return &exitError{code: exitUsage, err: &hintedError{fmt.Errorf("%s:\n%s", what, indented(text)), "Name one by its ending, such as " + example + ", or by its whole id."}}
 }
 
-// candidateTitle is what tells candidates apart besides their ids.
+// candidateTitle returns the text that tells candidates apart besides their ids.
 func candidateTitle(n named) string {
 	if title := cmp.Or(n.title, n.began); title != "" || n.thread == "" {
 		return title
@@ -67,7 +67,7 @@ func candidateTitle(n named) string {
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
-// ending is the shown ending of an id if it is that of no other row, and no title; else
+// ending returns the shown ending of an id if it is that of no other row, and no title; else
 // the whole id.
 func ending(n named, all []named) string {
 	end := short(n.id)
@@ -79,7 +79,7 @@ func ending(n named, all []named) string {
 	return end
 }
 
-// short is the ending of an id for tables. Beginnings are times, which the ids of an
+// short returns the ending of an id for tables. Beginnings are times, which the ids of an
 // hour share. Ids that clients have chosen are shown whole.
 func short(id string) string {
 	for _, kind := range []*nameKind{&threadNames, &turnNames, &questionNames} {

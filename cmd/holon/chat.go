@@ -107,7 +107,7 @@ type talk struct {
 	made bool
 }
 
-// begins says which thread this is, who works in it and where.
+// begins describes which thread this is, who works in it and where.
 func (t talk) begins(con *console) string {
 	text := named{id: t.ThreadID, title: t.Title}.shown(con) + " with agent " + timeline.OneLine(t.Agent)
 	if t.Summary.Cwd != "" {

@@ -38,7 +38,7 @@ func (p *plainChat) question(rows []string) error {
 	return nil
 }
 
-// answerLines are the answers that a question takes.
+// answerLines returns the answers that a question takes.
 func answerLines(q question) (lines []string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(strings.TrimRight(promptText(q), " "), ":"), "\n") {
 		lines = append(lines, strings.TrimSpace(line))

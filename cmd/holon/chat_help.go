@@ -15,7 +15,7 @@ type plainCommand struct {
 // mostPlainCommands is how many commands of an agent are listed.
 const mostPlainCommands = 200
 
-// commands are the commands of the thread's agent, as many as are listed.
+// commands returns the commands of the thread's agent, as many as are listed.
 func (t talk) commands() []plainCommand {
 	if t.Config == nil {
 		return nil
@@ -23,7 +23,7 @@ func (t talk) commands() []plainCommand {
 	return t.Config.Commands[:min(len(t.Config.Commands), mostPlainCommands)]
 }
 
-// command says which command of the agent a text begins with, "" if it begins with none.
+// command describes which command of the agent a text begins with, "" if it begins with none.
 func (t talk) command(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	for _, c := range t.commands() {
@@ -34,7 +34,7 @@ func (t talk) command(text string) string {
 	return ""
 }
 
-// help says what a line does.
+// help prints what a line does.
 func (p *plainChat) help() error {
 	lines := []string{
 		"A line starts a turn, or is for the one that runs. While the agent asks, it is the answer.",

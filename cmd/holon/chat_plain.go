@@ -94,7 +94,7 @@ func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) erro
 	return err
 }
 
-// beginOf is the seq after which the last turn of the thread began, so that a chat
+// beginOf returns the seq after which the last turn of the thread began, so that a chat
 // begins with what was said last, the seq up to which all is known now, and the turn that
 // runs, "" for none.
 func beginOf(ctx context.Context, c *client.Client, threadID string) (after, now int64, active string, err error) {
@@ -230,7 +230,7 @@ func (p *plainChat) leave() error {
 	return p.say("the turn continues at the server: holon chat %s", nameByID(finder{console: p.con, ctx: p.ctx, client: p.client}, p.thread.ThreadID))
 }
 
-// notSent says which texts were not sent when the chat ends, and reports whether there are
+// notSent prints the texts that were not sent when the chat ends, and reports whether there are
 // any.
 func (p *plainChat) notSent() (any bool, err error) {
 	if p.unsent != "" {
@@ -364,7 +364,7 @@ func (p *plainChat) interrupted() (leaves bool, err error) {
 	return false, nil
 }
 
-// underWay are the turns that Ctrl-C interrupts: the one that runs, or else those that were
+// underWay returns the turns that Ctrl-C interrupts: the one that runs, or else those that were
 // started here and are queued.
 func (p *plainChat) underWay() []string {
 	if p.active != "" {

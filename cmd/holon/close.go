@@ -70,7 +70,7 @@ that is named is closed, and without a name only with --yes.
 	return cmd
 }
 
-// stopsWith says in lines what ends when a thread is closed.
+// stopsWith describes in lines what ends when a thread is closed.
 func (k *control) stopsWith(s subject) (text string, err error) {
 	s, children, err := k.readThread(s.thread.ThreadID)
 	if err != nil {

@@ -46,7 +46,7 @@ func (g *globals) completeNames(cmd *cobra.Command) {
 	}
 }
 
-// kindsIn are the kinds that a word of a usage line names: threads, turns, items.
+// kindsIn returns the kinds that a word of a usage line names: threads, turns, items.
 func kindsIn(word string) (kinds []*nameKind) {
 	for _, named := range []struct {
 		word string

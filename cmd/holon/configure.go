@@ -175,7 +175,7 @@ func (c threadConfig) typed(set map[string]string) map[string]any {
 	return out
 }
 
-// of is a line of these settings.
+// of returns a line of these settings.
 func (c threadConfig) of(names []string) string {
 	var list []string
 	for _, name := range names {

@@ -23,7 +23,7 @@ type console struct {
 	long    bool // tables show whole ids
 }
 
-// env is the last value of a variable, "" if it is not set.
+// env returns the last value of a variable, "" if it is not set.
 func (c *console) env(name string) string {
 	value := ""
 	for _, entry := range c.environ {
@@ -46,7 +46,7 @@ func isTerminalFile(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// columns is the width of the terminal on stdout, 80 if unknown.
+// columns returns the width of the terminal on stdout, 80 if unknown.
 func (c *console) columns() int {
 	if file, ok := c.out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
@@ -56,7 +56,7 @@ func (c *console) columns() int {
 	return 80
 }
 
-// windowRows is the height of the terminal on stdout, 24 if unknown.
+// windowRows returns the height of the terminal on stdout, 24 if unknown.
 func (c *console) windowRows() int {
 	if file, ok := c.out.(*os.File); ok {
 		if _, height, err := term.GetSize(int(file.Fd())); err == nil && height > 0 {
@@ -77,7 +77,7 @@ func (c *console) utf8Locale() bool {
 	return true
 }
 
-// jsonOut is stdout for JSON. On a terminal it writes characters that would act
+// jsonOut returns stdout for JSON. On a terminal it writes characters that would act
 // on it (C1 controls, those that reorder text) as escapes, so that an agent's
 // text has no effect there; the values are the same. Elsewhere the bytes are
 // unchanged.

@@ -29,7 +29,7 @@ var deliveryListing = listing{
 	},
 }
 
-// deliveryNext says why a delivery is settled, or what comes next.
+// deliveryNext explains why a delivery is settled, or what comes next.
 func deliveryNext(d bridges.Delivery) string {
 	switch {
 	case d.Reason != "":
@@ -139,7 +139,7 @@ func showDelivery(c *caller, d bridges.Delivery) error {
 	return nil
 }
 
-// tryText is an attempt for a person.
+// tryText returns an attempt for a person.
 func tryText(t bridges.Try) string {
 	number := fmt.Sprint(t.Attempt)
 	if t.Attempt == 0 {

@@ -22,9 +22,9 @@ type directory struct {
 	without string // said of a thread that was made without a cwd, or exists and works elsewhere; "" = nothing
 }
 
-// directoryFor is that of --cwd; else that of the thread, if it exists; else the terminal's, if
-// the server is here and the agent has none of its own. agent is the name of one, "" for
-// the server's default. thread is "" for a new one.
+// directoryFor returns that of --cwd; else that of the thread, if it exists; else the
+// terminal's, if the server is here and the agent has none of its own. agent is the name of
+// one, "" for the server's default. thread is "" for a new one.
 func directoryFor(ctx context.Context, g *globals, c *client.Client, flag, agent, thread string) (d directory, err error) {
 	if flag != "" {
 		d.cwd, err = cwd(flag)
@@ -110,7 +110,7 @@ func (d directory) startIn(params map[string]any, call func(params map[string]an
 	return err
 }
 
-// cwd is the directory for agents: absolute, as the protocol requires.
+// cwd returns the directory for agents: absolute, as the protocol requires.
 func cwd(flag string) (string, error) {
 	path, err := filepath.Abs(flag)
 	if err != nil {

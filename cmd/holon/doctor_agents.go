@@ -121,7 +121,7 @@ func missingThreads(ctx context.Context, loaded *config.Loaded, c *client.Client
 	return findings
 }
 
-// usedMemory says how much memory the agents of the running server use; "" = none, or it is
+// usedMemory describes how much memory the agents of the running server use; "" = none, or it is
 // not known.
 func usedMemory(agents []agentRow) string {
 	var all int64

@@ -187,7 +187,7 @@ func (c *bridgeChecks) secrets(dir string) error {
 	return nil
 }
 
-// lost says what is wrong with the file of secrets.
+// lost reports what is wrong with the file of secrets.
 func (b *bridgeCheck) lost(row *bridges.Bridge, err error) {
 	if row.Kind == bridges.KindSlack {
 		b.to = nil // where it sends may be in there
@@ -285,7 +285,7 @@ func (c *bridgeChecks) reach(ctx context.Context, dir string) {
 	wg.Wait()
 }
 
-// unreached says why a target cannot be reached.
+// unreached reports why a target cannot be reached.
 func (b *bridgeCheck) unreached(why string) {
 	switch why {
 	case "private_address":
@@ -299,7 +299,7 @@ func (b *bridgeCheck) unreached(why string) {
 	}
 }
 
-// ownListeners are where the running server listens; none if there is none.
+// ownListeners returns where the running server listens; none if there is none.
 func ownListeners(dir string) (list []netip.AddrPort) {
 	record, err := client.ReadServerFile(dir)
 	if err != nil {
@@ -315,7 +315,7 @@ func ownListeners(dir string) (list []netip.AddrPort) {
 	return list
 }
 
-// findings are the findings in the order of the names.
+// findings returns the findings in the order of the names.
 func (c *bridgeChecks) findings() (list []sqlite.Finding) {
 	for _, name := range slices.Sorted(maps.Keys(c.seen)) {
 		b := c.seen[name]

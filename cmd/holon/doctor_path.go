@@ -39,7 +39,7 @@ func examinePath(g *globals) []sqlite.Finding {
 	return []sqlite.Finding{f}
 }
 
-// agentPrograms are the commands of the agents that are configured or known, and node, which
+// agentPrograms returns the commands of the agents that are configured or known, and node, which
 // many of them are programs of. What is named by its path needs no PATH.
 func agentPrograms(c *config.Config) []string {
 	programs := map[string]bool{"node": true}
@@ -54,7 +54,7 @@ func agentPrograms(c *config.Config) []string {
 	return slices.Sorted(maps.Keys(programs))
 }
 
-// dirOf is the first directory of a PATH in which a program can be run, "" for none.
+// dirOf returns the first directory of a PATH in which a program can be run, "" for none.
 func dirOf(program, path string) string {
 	for _, dir := range filepath.SplitList(path) {
 		info, err := os.Stat(filepath.Join(dir, program))

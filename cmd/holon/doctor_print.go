@@ -117,7 +117,7 @@ func printFinding(con *console, f sqlite.Finding) error {
 	return err
 }
 
-// fine are the checks without a problem, those of one area together, in the order in which
+// fine returns the checks without a problem, those of one area together, in the order in which
 // each area comes first.
 func fine(findings []sqlite.Finding) (lines []sqlite.Finding) {
 	of, done := map[*doctorArea][]sqlite.Finding{}, map[*doctorArea]bool{}

@@ -77,7 +77,7 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 	return s, nil
 }
 
-// givenURL is what the command line or the environment gives, "" for none.
+// givenURL returns what the command line or the environment gives, "" for none.
 func givenURL(g *globals) string { return cmp.Or(g.url, g.env("HOLON_URL")) }
 
 // none reports whether an error only says that no server runs, which is no fault: the data
@@ -119,7 +119,7 @@ func examineEnvironment(g *globals) []sqlite.Finding {
 		"variables that %s does not pass on to its agents: %s", by, cmp.Or(strings.Join(names, ", "), "none"))}}
 }
 
-// sentences are the lines of a hint in one.
+// sentences returns the lines of a hint in one.
 func sentences(hint string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(hint, "\n") {
@@ -142,7 +142,7 @@ func (s *serverCheck) close() {
 	}
 }
 
-// notHere is the report of a server whose log is somewhere else.
+// notHere returns the report of a server whose log is somewhere else.
 func (s *serverCheck) notHere(g *globals, refold bool) (*doctorReport, error) {
 	if refold {
 		return nil, usagef("--refold reads the log in a data directory: run it where the server runs, with --data DIR")

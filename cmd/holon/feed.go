@@ -70,7 +70,7 @@ func (c *console) newTimeline(options timeline.Options) *timeline.Renderer {
 	return timeline.New(c.out, options)
 }
 
-// signs are the signs of states for the terminal on stdout, or for plain lines.
+// signs returns the signs of states for the terminal on stdout, or for plain lines.
 func (c *console) signs(terminal bool) timeline.Signs {
 	return timeline.Signs{ASCII: !c.utf8Locale(), Color: terminal && c.env("NO_COLOR") == ""}
 }

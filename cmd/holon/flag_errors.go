@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// explainFlag says in words what is wrong with a flag of a command line. Another error is
+// explainFlag explains what is wrong with a flag of a command line. Another error is
 // returned as it is.
 func explainFlag(cmd *cobra.Command, args []string, err error) error {
 	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
@@ -35,7 +35,7 @@ func explainFlag(cmd *cobra.Command, args []string, err error) error {
 	return err
 }
 
-// firstPart is what the help of a flag says first.
+// firstPart returns the first part of a flag's help.
 func firstPart(usage string) string {
 	if end := strings.IndexAny(usage, ":;("); end >= 0 {
 		usage = usage[:end]
@@ -43,7 +43,7 @@ func firstPart(usage string) string {
 	return strings.TrimSpace(usage)
 }
 
-// inFlags is the text of an error. What the server says of a member of a request is said of
+// inFlags returns the text of an error. What the server says of a member of a request is said of
 // the flag that gave it.
 func inFlags(cmd *cobra.Command, err error) string {
 	text := err.Error()
@@ -65,7 +65,7 @@ var otherFlags = map[string]string{
 	"host": "--listen", "json": "--output json", "name": "--title", "port": "--listen 127.0.0.1:PORT", "server": "--url", "yaml": "--output json",
 }
 
-// unknownFlag says that a command has no such flag, and what may be meant.
+// unknownFlag reports an unknown flag of a command, and what may be meant.
 func unknownFlag(cmd *cobra.Command, args []string, e *pflag.NotExistError) error {
 	name, flag := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
 	if letters := e.GetSpecifiedShortnames(); letters != "" {
@@ -93,7 +93,7 @@ func unknownFlag(cmd *cobra.Command, args []string, e *pflag.NotExistError) erro
 	return usagef("%s", what)
 }
 
-// valueOf is the value of a flag on a command line; "" if it has none.
+// valueOf returns the value of a flag on a command line; "" if it has none.
 func valueOf(args []string, flag string) string {
 	for i, arg := range args {
 		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
@@ -106,7 +106,7 @@ func valueOf(args []string, flag string) string {
 	return ""
 }
 
-// inShell is a word as it is typed, or what it stands for if there is none.
+// inShell returns a word as it is typed, or what it stands for if there is none.
 func inShell(word, otherwise string) string {
 	switch {
 	case word == "":
@@ -117,7 +117,7 @@ func inShell(word, otherwise string) string {
 	return timeline.OneLine(word)
 }
 
-// wrongValue says what a flag takes. The flags of settings say it themselves.
+// wrongValue describes what a flag takes. The flags of settings say it themselves.
 func wrongValue(e *pflag.InvalidValueError) string {
 	not := inQuotes(e.GetValue())
 	if _, ok := errors.AsType[*strconv.NumError](e); ok && errors.Is(e, strconv.ErrRange) {

@@ -44,7 +44,7 @@ func startChildFeed(ctx context.Context, c *client.Client, after *int64, owns fu
 	}
 }
 
-// items are the channels that bring events: of all turns, and of child turns.
+// items returns the channels that bring events: of all turns, and of child turns.
 func (f *childFeed) items() (found, own <-chan feedItem) {
 	if f == nil {
 		return nil, nil
@@ -135,7 +135,7 @@ func (f *childFeed) follow() {
 	})
 }
 
-// ends are the positions of the ends that child turns of a turn, and theirs, have had by
+// ends returns the positions of the ends that child turns of a turn, and theirs, have had by
 // now, by thread. It asks the server: an event that is on its way is not known yet. after
 // is where the feed began. What cannot be asked is left out.
 func (f *childFeed) ends(threadID, turnID string, after int64) map[string]int64 {

@@ -140,7 +140,7 @@ func (g *globals) complain(err error) {
 	fmt.Fprintln(g.err, complaint(g, err))
 }
 
-// complaint is what a person reads of an error.
+// complaint returns the text of an error for a person.
 func complaint(g *globals, err error) string {
 	text := inFlags(g.running, err)
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Reason == string(admission.ReasonTokenMissing) {

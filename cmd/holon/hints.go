@@ -33,7 +33,7 @@ type hintedError struct {
 // Unwrap returns the error without the hint.
 func (e *hintedError) Unwrap() error { return e.error }
 
-// hint says what to do about an error, "" if the error says it itself.
+// hint describes what to do about an error, "" if the error says it itself.
 func (g *globals) hint(err error) string {
 	var hinted *hintedError
 	if errors.As(err, &hinted) {
@@ -119,7 +119,7 @@ func (g *globals) hint(err error) string {
 	return ""
 }
 
-// presetMeant is the preset that --agent has probably meant; "" = none.
+// presetMeant returns the preset that --agent has probably meant; "" = none.
 func (g *globals) presetMeant() string {
 	if g.running == nil {
 		return ""
@@ -131,7 +131,7 @@ func (g *globals) presetMeant() string {
 	return nearest.Of(flag.Value.String(), config.PresetNames())
 }
 
-// wholeIDs says how things are named for programs, in this format of output.
+// wholeIDs describes how things are named for programs, in this format of output.
 func wholeIDs(output string) string {
 	if output == "" || output == "text" {
 		return ""
@@ -139,7 +139,7 @@ func wholeIDs(output string) string {
 	return " With -o " + output + " a name is a whole id."
 }
 
-// hintOfNotOwn says what a turn for another thread needs that cannot run where it was wanted.
+// hintOfNotOwn describes what a turn for another thread needs that cannot run where it was wanted.
 func hintOfNotOwn(refused *client.Error) string {
 	switch {
 	case refused.Reason != turns.ReasonNotOwn:
@@ -152,7 +152,7 @@ func hintOfNotOwn(refused *client.Error) string {
 	return ""
 }
 
-// hintOfConflict is the hint for a state that does not allow a request.
+// hintOfConflict returns the hint for a state that does not allow a request.
 func hintOfConflict(reason string) string {
 	switch reason {
 	case "chain":
@@ -167,7 +167,7 @@ func hintOfConflict(reason string) string {
 	return ""
 }
 
-// hintOfForbidden is the hint for a request that is not allowed. A lease that is not
+// hintOfForbidden returns the hint for a request that is not allowed. A lease that is not
 // valid has no reason, and none is needed.
 func hintOfForbidden(reason string) string {
 	switch reason {
@@ -185,7 +185,7 @@ func hintOfForbidden(reason string) string {
 	return ""
 }
 
-// called is the command that calls this program, holon if a shell finds that.
+// called returns the command that calls this program, holon if a shell finds that.
 func called(g *globals) string {
 	if !strings.ContainsRune(g.program, filepath.Separator) {
 		return "holon"
@@ -199,7 +199,7 @@ func called(g *globals) string {
 	return timeline.OneLine(g.program)
 }
 
-// startHint says how to start a server on a data directory, which is named unless it is the
+// startHint describes how to start a server on a data directory, which is named unless it is the
 // one by default.
 func (g *globals) startHint(data string) string {
 	text := "Start one with: " + called(g) + " serve"
@@ -213,7 +213,7 @@ func (g *globals) startHint(data string) string {
 	return text
 }
 
-// startAgainHint says how to start the server again that was found at source: on its own
+// startAgainHint describes how to start the server again that was found at source: on its own
 // data directory.
 func startAgainHint(g *globals, source string) string {
 	if dir := filepath.Dir(source); client.ServerFile(dir) == source || g.loaded == nil {
@@ -222,7 +222,7 @@ func startAgainHint(g *globals, source string) string {
 	return g.startHint(g.loaded.Data)
 }
 
-// hintOfSystem is the hint for an error of the system or of another process.
+// hintOfSystem returns the hint for an error of the system or of another process.
 func hintOfSystem(err error) string {
 	var locked *sqlite.LockedError
 	var emptied *sqlite.EmptyError

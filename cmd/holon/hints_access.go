@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/tokens"
 )
 
-// hintOfConnection is the hint for a request that could not be sent, "" for other
+// hintOfConnection returns the hint for a request that could not be sent, "" for other
 // errors.
 func (g *globals) hintOfConnection(err error) string {
 	var unreachable *client.UnreachableError
@@ -48,7 +48,7 @@ func (g *globals) hintOfConnection(err error) string {
 	return ""
 }
 
-// hintOfCertificate says what to do about a certificate; ca is the file of --ca, or "",
+// hintOfCertificate describes what to do about a certificate; ca is the file of --ca, or "",
 // and kept reports whether a login has kept certificates of the server.
 func hintOfCertificate(e *client.CertificateError, ca string, kept bool) string {
 	switch e.Reason {
@@ -68,7 +68,7 @@ func hintOfCertificate(e *client.CertificateError, ca string, kept bool) string 
 	return "Give the server another certificate (holon serve --tls-cert), or name the authority of this one: --ca FILE."
 }
 
-// endpoint is what the last request went to, if it was found.
+// endpoint returns the server that the last request went to, if it was found.
 func (g *globals) endpoint() (e client.Endpoint) {
 	if g.server != nil {
 		e, _ = g.server.Endpoint() // without one, nothing was sent
@@ -76,7 +76,7 @@ func (g *globals) endpoint() (e client.Endpoint) {
 	return e
 }
 
-// tokenName says where the token of the last request came from.
+// tokenName describes where the token of the last request came from.
 func (g *globals) tokenName() string {
 	switch from := g.endpoint().TokenFrom; from {
 	case fromTokenFile, fromVariable:
@@ -87,7 +87,7 @@ func (g *globals) tokenName() string {
 	return "the token"
 }
 
-// hintOfNamedToken is the hint for a request that a named token does not allow, "" for
+// hintOfNamedToken returns the hint for a request that a named token does not allow, "" for
 // other errors.
 func (g *globals) hintOfNamedToken(e *client.Error) string {
 	who := g.tokenName()
@@ -107,7 +107,7 @@ func (g *globals) hintOfNamedToken(e *client.Error) string {
 	return ""
 }
 
-// hintOfToken is the hint for a server that wants a token, or another one.
+// hintOfToken returns the hint for a server that wants a token, or another one.
 func (g *globals) hintOfToken() string {
 	endpoint := g.endpoint()
 	login := "holon login " + cmp.Or(endpoint.URL, "URL")

@@ -8,6 +8,6 @@ import (
 
 var escapeQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// inQuotes is a name or a title in quotes, on one line and harmless. Other than %q, it
+// inQuotes returns a name or a title in quotes, on one line and harmless. Other than %q, it
 // leaves joined emoji and every other character that a terminal shows as they are.
 func inQuotes(s string) string { return `"` + escapeQuotes.Replace(timeline.OneLine(s)) + `"` }

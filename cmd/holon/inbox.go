@@ -96,7 +96,7 @@ func noInbox(cmd *cobra.Command, name string, err error) error {
 	return err
 }
 
-// inboxThread is the thread whose inbox a command is about: the one that is
+// inboxThread returns the thread whose inbox a command is about: the one that is
 // named, else ownInbox, else "" because that does not exist.
 func (c *caller) inboxThread(args []string) (string, error) {
 	if len(args) > 0 {
@@ -109,7 +109,7 @@ func (c *caller) inboxThread(args []string) (string, error) {
 	return ownInbox, err
 }
 
-// needInboxThread is inboxThread for a command that needs one, and changes it.
+// needInboxThread works like inboxThread, for a command that needs one, and changes it.
 func (c *caller) needInboxThread(args []string) (thread string, err error) {
 	if len(args) > 0 {
 		return c.finder().telling().inbox(args[0])
@@ -258,7 +258,7 @@ func (f inboxEntries) table(c *caller) error {
 	return t.write(c.console, len(head)-1)
 }
 
-// entryState says what has become of an entry, "" for nothing yet.
+// entryState describes what has become of an entry, "" for nothing yet.
 func entryState(e inbox.Entry) string {
 	switch {
 	case !e.AckedAt.IsZero():
@@ -318,7 +318,7 @@ func (c *caller) printInboxes(own bool) error {
 	return nil
 }
 
-// age says for a table how long ago something was: in one unit.
+// age formats for a table how long ago something was: in one unit.
 func age(at time.Time) string {
 	d := max(0, time.Since(at))
 	switch {
@@ -332,7 +332,7 @@ func age(at time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// quoted is a text as JSON within single quotes of a shell.
+// quoted returns a text as JSON within single quotes of a shell.
 func quoted(s string) string {
 	raw, err := jsontext.AppendQuote(nil, timeline.OneLine(s))
 	if err != nil || slices.Contains(raw, '\'') {

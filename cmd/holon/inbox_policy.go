@@ -161,7 +161,7 @@ func (c *caller) showPolicy(thread string) error {
 	return c.printPolicy(policy, policyOrigins(set, read.Thread.Agent))
 }
 
-// policyOrigins says for people where each member comes from that is not built in.
+// policyOrigins names for people the origin of each member that is not built in.
 func policyOrigins(set inbox.PolicySet, agent string) map[string]string {
 	from := map[string]string{}
 	for _, of := range []struct {
@@ -239,7 +239,7 @@ func (c *caller) printPolicy(p inbox.Policy, from map[string]string) error {
 	return t.write(c.console, 3)
 }
 
-// shortDuration is a duration as flags take it, without zero units: 2m, not 2m0s.
+// shortDuration returns a duration as flags take it, without zero units: 2m, not 2m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

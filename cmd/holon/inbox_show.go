@@ -80,7 +80,7 @@ func bindEntryThread(cmd *cobra.Command, thread *string) {
 	cmd.Flags().StringVar(thread, "thread", "", "the thread of the inbox (default: found by the entry)")
 }
 
-// entrySeq is the number in the id of an entry: the seq of the event that posted
+// entrySeq returns the number in the id of an entry: the seq of the event that posted
 // it.
 func entrySeq(id string) (int64, error) {
 	seq, ok := notify.ID(id).Seq(inbox.EntryPrefix)
@@ -90,7 +90,7 @@ func entrySeq(id string) (int64, error) {
 	return seq, nil
 }
 
-// entryNamed is the id of the entry that a person names: "latest" is the newest one
+// entryNamed returns the id of the entry that a person names: "latest" is the newest one
 // that is not acknowledged, in the inbox of thread, or in ownInbox if that is "". With
 // as, the name is taken as it is.
 func entryNamed(c *caller, thread, name string, as bool) (string, error) {
@@ -244,13 +244,13 @@ func (f expandedEntry) print(c *caller) error {
 	return nil
 }
 
-// shownLink is a link of an entry or an item as people are shown it; "" if it is none.
+// shownLink returns a link of an entry or an item as people are shown it; "" if it is none.
 func shownLink(address string) string {
 	link, _, _ := sanitize.Link(address)
 	return link
 }
 
-// groupOf is what the items of an entry have in common; "" = nothing is known.
+// groupOf returns what the items of an entry have in common; "" = nothing is known.
 func groupOf(e inbox.Entry) string {
 	switch {
 	case e.Fallback:
@@ -261,7 +261,7 @@ func groupOf(e inbox.Entry) string {
 	return e.ResourceRef
 }
 
-// whenAt is when for a time.
+// whenAt works like when, for a time.
 func whenAt(t notify.Time) string {
 	if t.IsZero() {
 		return ""
@@ -280,7 +280,7 @@ const maxPayloadLines = 40
 // maxPayloadLine is how many bytes of one of these lines it shows.
 const maxPayloadLine = 2000
 
-// itemText is an item for a person.
+// itemText returns an item for a person.
 func (c *caller) itemText(item inbox.RawItem) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s", timeline.OneLine(string(item.RawID)), whenAt(item.OccurredAt))
@@ -325,7 +325,7 @@ func (c *caller) itemText(item inbox.RawItem) string {
 	return b.String()
 }
 
-// payloadText is a payload for a person, not sanitized: the text of a message or
+// payloadText returns a payload for a person, not sanitized: the text of a message or
 // a timer, other values as TOON.
 func payloadText(item inbox.RawItem) string {
 	var text string

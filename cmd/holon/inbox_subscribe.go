@@ -156,7 +156,7 @@ type subscriptions struct {
 	LatestSeq     int64            `json:"latest_seq"`
 }
 
-// subscribedTo says what a subscription lets through.
+// subscribedTo describes what a subscription lets through.
 func subscribedTo(s inbox.Subscription) string {
 	if s.Source != inbox.SourceEvents {
 		return cmp.Or(s.Filter, "everything")

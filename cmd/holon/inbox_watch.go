@@ -137,7 +137,7 @@ var shownInboxEvents = []string{
 	notify.InboxPosted, notify.InboxAcked, notify.InboxTold, notify.InboxUntold, notify.InboxWoken, notify.InboxStalled,
 }
 
-// inboxEventText says what an event means, "" for one that is not shown.
+// inboxEventText describes what an event means, "" for one that is not shown.
 func inboxEventText(con *console, e client.Event) (string, error) {
 	read := func(body any) error {
 		if err := jsonv2.Unmarshal(e.Params, body); err != nil {

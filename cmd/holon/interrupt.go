@@ -24,7 +24,7 @@ func (f *changeFlags) bind(cmd *cobra.Command, asks bool) {
 	}
 }
 
-// params are the params of a method with these members.
+// params returns the params of a method with these members.
 func (f *changeFlags) params(name, id string) map[string]any {
 	params := map[string]any{}
 	if name != "" {
@@ -36,7 +36,7 @@ func (f *changeFlags) params(name, id string) map[string]any {
 	return params
 }
 
-// interruptOf are the params of turn/interrupt: its reason says who it was.
+// interruptOf returns the params of turn/interrupt: its reason says who it was.
 func (f *changeFlags) interruptOf(turnID string) map[string]any {
 	params := f.params("turn_id", turnID)
 	if f.reason == "" {

@@ -82,7 +82,7 @@ turn in HOLON_THREAD_ID, HOLON_TURN_ID and HOLON_ATTEMPT, which the server sets.
 	return cmd
 }
 
-// params are those of turn/start.
+// params returns those of turn/start.
 func (o jobOptions) params(con *console, args []string) (map[string]any, error) {
 	parent := map[string]any{"thread_id": con.env(agentenv.EnvThreadID), "turn_id": con.env(agentenv.EnvTurnID)}
 	if parent["thread_id"] == "" || parent["turn_id"] == "" {
@@ -162,7 +162,7 @@ func waitForJob(c *caller, params map[string]any) (raw jsontext.Value, r turns.R
 	}
 }
 
-// firstResult is the result in an answer to turn/start, as received.
+// firstResult returns the result in an answer to turn/start, as received.
 func firstResult(answer jsontext.Value) (jsontext.Value, error) {
 	var members struct {
 		Results []jsontext.Value `json:"results"`
@@ -199,8 +199,8 @@ func printJob(c *caller, name string, raw jsontext.Value, r turns.Result) error 
 	return nil
 }
 
-// wholeText is what the agent has said last, all of it: a result has the head and the tail of a
-// long text.
+// wholeText returns what the agent has said last, all of it: a result has the head and the tail
+// of a long text.
 func wholeText(c *caller, r turns.Result) (string, error) {
 	if !r.TextTruncated {
 		return r.Text, nil

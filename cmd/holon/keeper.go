@@ -63,7 +63,7 @@ func readPosition(ctx context.Context, c *client.Client, consumer string, thread
 	return k, read.Cursor.Last, nil
 }
 
-// storedSeq is where the cursor is after an advance to seq. One that is there or
+// storedSeq returns the position of the cursor after an advance to seq. One that is there or
 // further already is none to report: another watch has the same name.
 func storedSeq(seq int64, err error) (int64, error) {
 	var refused *client.Error
@@ -95,7 +95,7 @@ func startKeeper(ctx context.Context, consumer string, confirmed int64, advance 
 	return k
 }
 
-// ticks says when to keep what was printed; nil for a nil keeper.
+// ticks signals when to keep what was printed; nil for a nil keeper.
 func (k *keeper) ticks() <-chan time.Time {
 	if k == nil {
 		return nil
@@ -155,7 +155,7 @@ func (k *keeper) end(ctx context.Context, printed int64) (confirmed int64, err e
 	return k.confirmed.Load(), k.err
 }
 
-// printed is the seq up to which a viewer has printed everything that it has got.
+// printed returns the seq up to which a viewer has printed everything that it has got.
 func printed(v viewer, seen int64) int64 {
 	if r, ok := v.(*timeline.Renderer); ok {
 		if held := r.Held(); held > 0 {

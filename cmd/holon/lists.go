@@ -81,7 +81,7 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 	return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\",\"order\":\"desc\"}'", maxRows, l.method, params["cursor"])
 }
 
-// print is list for a command that does nothing else.
+// print works like list, for a command that does nothing else.
 func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, limit int) error {
 	c, err := g.caller(cmd)
 	if err != nil {
@@ -126,7 +126,7 @@ func (l listing) list(c *caller, filter map[string]any, limit int) (some bool, e
 	return some, err
 }
 
-// sayThen says what can be done with the last row.
+// sayThen prints what can be done with the last row.
 func (l listing) sayThen(c *caller, last json.RawMessage) error {
 	cells, err := l.row(last)
 	if err == nil {
@@ -144,10 +144,10 @@ func (l listing) write(con *console, rows []json.RawMessage) error {
 	return t.write(con, l.flexible()...)
 }
 
-// flexible are the columns that are shortened.
+// flexible returns the columns that are shortened.
 func (l listing) flexible() []int { return []int{l.flex, cmp.Or(l.flexToo, l.flex)} }
 
-// table is the table of rows.
+// table returns the table of rows.
 func (l listing) table(con *console, rows []json.RawMessage) (*table, error) {
 	t := newTable(l.head...)
 	t.drop = l.drop
@@ -174,7 +174,7 @@ func (l listing) table(con *console, rows []json.RawMessage) (*table, error) {
 // idHeads are the heads of the columns that have ids of threads, turns and items.
 var idHeads = []string{"THREAD", "TURN", "ITEM", "OF"}
 
-// tableID is how ids are shown in tables: their endings, or the whole with --long.
+// tableID returns the function that shows ids in tables: their endings, or the whole with --long.
 func tableID(con *console) func(id string) string {
 	if con.long {
 		return func(id string) string { return id }

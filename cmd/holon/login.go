@@ -189,7 +189,7 @@ func (l *login) tryToken(ctx context.Context, endpoint client.Endpoint) error {
 	return nil
 }
 
-// print says what was kept.
+// print prints what was kept.
 func (l *login) print(p profiles.Profile, format string) error {
 	con := &l.g.console
 	row, err := newProfileRow(p)

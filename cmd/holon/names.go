@@ -75,17 +75,17 @@ type finder struct {
 	whole  bool // no beginning of a title is a name: the name may be a new id
 }
 
-// finder is for a command that reads. It must have checked -o.
+// finder returns the finder of a command that reads. It must have checked -o.
 func (g *globals) finder(cmd *cobra.Command, c *client.Client) finder {
 	return finder{console: &g.console, ctx: cmd.Context(), client: c, exact: g.output != "" && g.output != "text"}
 }
 
-// changer is a finder for a command that changes what it finds.
+// changer returns a finder for a command that changes what it finds.
 func (g *globals) changer(cmd *cobra.Command, c *client.Client) finder {
 	return g.finder(cmd, c).telling()
 }
 
-// ender is a finder for a command that ends, answers or closes what it finds, or lets
+// ender returns a finder for a command that ends, answers or closes what it finds, or lets
 // others in: ids and titles given by clients are names for it, and nothing that an agent
 // has chosen.
 func (f finder) ender() finder {
@@ -97,25 +97,25 @@ func (c *caller) finder() finder {
 	return finder{console: c.console, ctx: c.ctx, client: c.client, exact: c.format != "text"}
 }
 
-// telling is a finder for a command that changes what it finds.
+// telling returns a finder for a command that changes what it finds.
 func (f finder) telling() finder {
 	f.tell = true
 	return f
 }
 
-// inbox is the id of the thread that a person names, for a command about its inbox.
+// inbox returns the id of the thread that a person names, for a command about its inbox.
 func (f finder) inbox(name string) (string, error) {
 	id, err := f.thread(name)
 	return id, ofInbox(err, name)
 }
 
-// thread is the id of the thread that a person names; "" stays "".
+// thread returns the id of the thread that a person names; "" stays "".
 func (f finder) thread(name string) (string, error) {
 	found, err := f.find(name, &threadNames)
 	return found.id, err
 }
 
-// turn is the id of the turn that a person names; "" stays "".
+// turn returns the id of the turn that a person names; "" stays "".
 func (f finder) turn(name string) (string, error) {
 	found, err := f.find(name, &turnNames)
 	if client.IsKind(err, turnNames.notFound) {
@@ -127,18 +127,18 @@ func (f finder) turn(name string) (string, error) {
 	return found.id, err
 }
 
-// turns are the ids of turns, for a request that says itself which are unknown.
+// turns returns the ids of turns, for a request that says itself which are unknown.
 func (f finder) turns(names []string) ([]string, error) {
 	return each(names, func(name string) (string, error) { return orName(f.turn, name, turnNames) })
 }
 
-// threads are the ids of threads, of which some may not exist yet.
+// threads returns the ids of threads, of which some may not exist yet.
 func (f finder) threads(names []string) ([]string, error) {
 	f.whole = true
 	return each(names, func(name string) (string, error) { return orName(f.thread, name, threadNames) })
 }
 
-// followed are the ids of threads whose events a person follows. Some may not exist yet;
+// followed returns the ids of threads whose events a person follows. Some may not exist yet;
 // that is said, because a wrong name would show nothing for ever.
 func (f finder) followed(names []string) ([]string, error) {
 	f.whole = true
@@ -187,7 +187,7 @@ func (f finder) filter(params map[string]any) error {
 	return nil
 }
 
-// threadToRun is the id of the thread for a new turn. One that does not exist is made, if the
+// threadToRun returns the id of the thread for a new turn. One that does not exist is made, if the
 // name can be an id: that is said, because a typing error would leave work where nobody
 // looks for it.
 func (f finder) threadToRun(name string, quiet bool) (string, error) {

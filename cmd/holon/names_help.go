@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newNamesTopic is a page of the help.
+// newNamesTopic returns a page of the help.
 func newNamesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "names",

@@ -18,10 +18,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// candidates are what the name can stand for, by the first rule that fits any of the rows:
+// candidates returns what the name can stand for, by the first rule that fits any of the rows:
 // titles that clients have given, parts of ids, beginnings of such titles, titles of agents,
-// prompts, beginnings of titles, and beginnings of prompts. looked says how far it has looked if there
-// are older rows, else it is "".
+// prompts, beginnings of titles, and beginnings of prompts. looked says how far it has looked if
+// there are older rows, else it is "".
 func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, looked string, err error) {
 	if name == latest {
 		rows, _, err := f.rows(kinds[0], "", 1)
@@ -43,7 +43,7 @@ func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, 
 	return found, all, looked, err
 }
 
-// ranked are the rows for which a name stands.
+// ranked returns the rows for which a name stands.
 func (f finder) ranked(all []named, name string) (found []named, err error) {
 	given, err := f.given(all, name)
 	if err != nil {
@@ -83,7 +83,7 @@ func beginsWith(name string) func(text string) bool {
 	}
 }
 
-// fitting are the rows of which this text fits. A turn is not another candidate than its
+// fitting returns the rows of which this text fits. A turn is not another candidate than its
 // thread: a child turn often has the title of the thread that was made for it.
 func fitting(all []named, text func(named) string, fits func(string) bool) []named {
 	found := slices.DeleteFunc(slices.Clone(all), func(n named) bool { return n.kind == &questionNames || !fits(text(n)) })
@@ -92,7 +92,7 @@ func fitting(all []named, text func(named) string, fits func(string) bool) []nam
 	})
 }
 
-// given are the threads whose titles clients have given. Titles of threads below others are
+// given returns the threads whose titles clients have given. Titles of threads below others are
 // among them only for a command that ends something, and only if they were given later than
 // the thread: at its start an agent may have given one.
 func (f finder) given(all []named, name string) (list []named, err error) {
@@ -130,7 +130,7 @@ func renamed(f finder, n named) (bool, error) {
 	return err == nil && len(first.Events) == 1 && first.Events[0].Params.Title != n.title, err
 }
 
-// nearby is the title, or the id that somebody chose, that a name with a typing error may
+// nearby returns the title, or the id that somebody chose, that a name with a typing error may
 // mean; "" = none of the newest.
 func (f finder) nearby(name string, kinds []*nameKind) string {
 	var words []string
@@ -152,7 +152,7 @@ func (f finder) nearby(name string, kinds []*nameKind) string {
 	return is
 }
 
-// titledLike are the threads whose titles, given by clients, are this name.
+// titledLike returns the threads whose titles, given by clients, are this name.
 func titledLike(f finder, name string) ([]named, error) {
 	rows, _, err := f.rows(&threadNames, name, cmp.Or(f.most, maxNamed))
 	if err != nil {
@@ -162,7 +162,7 @@ func titledLike(f finder, name string) ([]named, error) {
 	return fitting(given, byTitle, isName(name)), err
 }
 
-// chosenByAgents is the error for a name that stands for something only because agents have
+// chosenByAgents returns the error for a name that stands for something only because agents have
 // chosen it; nil if it does not.
 func chosenByAgents(f finder, name string, all []named) error {
 	f.ends = false
@@ -173,7 +173,7 @@ func chosenByAgents(f finder, name string, all []named) error {
 	return candidatesError(fmt.Sprintf("%s is a prompt or what an agent chose; this command takes ids, and titles given with holon rename or --title. It may mean", inQuotes(name)), found, f.others(found))
 }
 
-// partly are the rows whose id begins or ends with the name, its prefix aside, or of which the
+// partly returns the rows whose id begins or ends with the name, its prefix aside, or of which the
 // end that tables show begins with it. With made, the id of a thread below another must be one
 // that the server has made: an agent may choose it.
 func partly(all []named, name string, made bool) []named {
@@ -204,7 +204,7 @@ type row struct {
 	Summary *api.ThreadSummary `json:"summary"`
 }
 
-// named is the row as what a name can stand for.
+// named returns the row as what a name can stand for.
 func (r row) named(kind *nameKind) named {
 	n := named{kind: kind, title: r.Title, state: r.State}
 	switch kind {
@@ -257,10 +257,10 @@ func (f finder) rows(kind *nameKind, name string, limit int) (rows []named, more
 	return rows, found.more, nil
 }
 
-// shownID is an id as people are shown it: its ending, or all of it with --long.
+// shownID returns an id as people are shown it: its ending, or all of it with --long.
 func shownID(con *console, id string) string { return timeline.OneLine(tableID(con)(id)) }
 
-// shown is the id, as people are shown it, with the title.
+// shown returns the id, as people are shown it, with the title.
 func (n named) shown(con *console) string {
 	text := shownID(con, n.id)
 	if timeline.OneLine(n.title) != "" {
@@ -269,7 +269,7 @@ func (n named) shown(con *console) string {
 	return text
 }
 
-// sayName says what a name stands for, unless that is its title.
+// sayName prints what a name stands for, unless that is its title.
 func sayName(f finder, name string, n named) {
 	if name = timeline.OneLine(name); name == timeline.OneLine(n.title) {
 		return
@@ -283,7 +283,7 @@ func sayName(f finder, name string, n named) {
 	}
 }
 
-// nameOf is how a person can name a thread to the next command: by its title, if a client
+// nameOf returns how a person can name a thread to the next command: by its title, if a client
 // gave it and it stands for nothing else, and if no shell and no command reads more in it;
 // else by the ending of its id.
 func nameOf(f finder, t threads.Thread) string {
@@ -305,10 +305,10 @@ func nameOf(f finder, t threads.Thread) string {
 	return ending
 }
 
-// nameByID is nameOf for a thread of which only the id is known.
+// nameByID works like nameOf, for a thread of which only the id is known.
 func nameByID(f finder, id string) string { return nameOf(f, readForName(f, id)) }
 
-// nameToStop is how a person can name a turn to a command that stops it: by nameOf its
+// nameToStop returns how a person can name a turn to a command that stops it: by nameOf its
 // thread, if that is a title and the turn is the active one, else by its own id.
 func nameToStop(con *console, name string, t *turns.Turn) string {
 	if t.State == turns.Active && strings.HasPrefix(name, `"`) {
@@ -330,7 +330,7 @@ func readForName(f finder, id string) threads.Thread {
 	return read.Thread
 }
 
-// forHint is a finder for a hint: a person who leaves gets it too, and nobody waits for it.
+// forHint returns a finder for a hint: a person who leaves gets it too, and nobody waits for it.
 func (f finder) forHint() (finder, context.CancelFunc) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(f.ctx), 5*time.Second)
 	f.ctx = ctx

@@ -228,7 +228,7 @@ func (o *notifyOptions) findSubject(c *caller) (err error) {
 	return err
 }
 
-// chosen are the params that say what is sent, as far as they were given, and where
+// chosen returns the params that say what is sent, as far as they were given, and where
 // it starts.
 func (o *notifyOptions) chosen(cmd *cobra.Command) (choice map[string]any, from any, err error) {
 	choice = map[string]any{}
@@ -361,7 +361,7 @@ func subscriptionName(bridge, thread, target string) string {
 	return strings.TrimRight(name[:maxName-9], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// say tells a person what is sent where from now on.
+// say prints what is sent where from now on.
 func (o *notifyOptions) say(c *caller, r bridges.SubscriptionResult, b bridges.Bridge, changed bool) error {
 	s := r.Subscription.Subscription
 	text := fmt.Sprintf("%s: sends %s of %s through %s", s.SubscriptionID, sends(s), newsOf(s), through(s))
@@ -389,7 +389,7 @@ func (o *notifyOptions) say(c *caller, r bridges.SubscriptionResult, b bridges.B
 	return nil
 }
 
-// sends says which events a subscription chooses.
+// sends describes which events a subscription chooses.
 func sends(s bridges.Subscription) string {
 	var words []string
 	for _, on := range s.On {
@@ -412,7 +412,7 @@ func newsOf(s bridges.Subscription) string {
 	return s.ThreadID
 }
 
-// through says where a subscription sends.
+// through describes where a subscription sends.
 func through(s bridges.Subscription) string {
 	if target := s.Target.Text(); target != "" {
 		return s.BridgeID + " to " + target

@@ -181,7 +181,7 @@ func showMismatches(c *caller, id string) error {
 	return nil
 }
 
-// subscriptionState says whether a subscription sends, and why not.
+// subscriptionState reports whether a subscription sends, and why not.
 func subscriptionState(s bridges.Subscription) string {
 	switch {
 	case s.State == bridges.Held:
@@ -196,7 +196,7 @@ func subscriptionState(s bridges.Subscription) string {
 	return string(s.State)
 }
 
-// subscriptionAdvice says what to do about a subscription that does not send.
+// subscriptionAdvice describes what to do about a subscription that does not send.
 func subscriptionAdvice(s bridges.Subscription) string {
 	name := timeline.OneLine(s.SubscriptionID)
 	switch s.State {

@@ -166,7 +166,7 @@ func (o *opening) connect(g *globals, cmd *cobra.Command) (c *caller, at string,
 	return c, at, nil
 }
 
-// recordOf is what a data directory says about the server at a URL; the zero value if that
+// recordOf returns what a data directory says about the server at a URL; the zero value if that
 // is another server.
 func recordOf(data, url string) client.ServerRecord {
 	record, err := client.ReadServerFile(data)
@@ -176,7 +176,7 @@ func recordOf(data, url string) client.ServerRecord {
 	return record
 }
 
-// plainAddress is an address of a server that is not a unix socket; "" = it has none.
+// plainAddress returns an address of a server that is not a unix socket; "" = it has none.
 func plainAddress(record client.ServerRecord) string {
 	for _, at := range record.URLs {
 		if strings.HasPrefix(at, "http") {
@@ -186,7 +186,7 @@ func plainAddress(record client.ServerRecord) string {
 	return ""
 }
 
-// needsCode says why the plain address lets no browser of this user in, nil if it does. It
+// needsCode reports why the plain address lets no browser of this user in, nil if it does. It
 // sends a request without a token, which gets what the browser would get. who is the answer
 // to a request with the token, for which the client has checked who listens there.
 func (o *opening) needsCode(c *caller, at string, who api.InitializeResult) error {
@@ -288,7 +288,7 @@ func (o *opening) printCode(c *caller, at string) error {
 	return nil
 }
 
-// portOf is the port of a host of a URL, as written.
+// portOf returns the port of a host of a URL, as written.
 func portOf(host string) string {
 	if u, err := url.Parse("http://" + host); err == nil && u.Port() != "" {
 		return u.Port()
@@ -296,7 +296,7 @@ func portOf(host string) string {
 	return "80"
 }
 
-// ofCode says what to do about the error of signin/code.
+// ofCode adds what to do about the error of signin/code.
 func ofCode(err error) error {
 	switch {
 	case client.IsKind(err, "overloaded"):

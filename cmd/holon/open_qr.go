@@ -43,7 +43,7 @@ func drawModules(code *qr.Code, colours bool) string {
 	return b.String()
 }
 
-// halfBlock is the character whose upper and lower half are drawn.
+// halfBlock returns the character whose upper and lower half are drawn.
 func halfBlock(upper, lower bool) string {
 	switch {
 	case upper && lower:

@@ -130,7 +130,7 @@ func (c *caller) printData(result jsontext.Value, rows string) error {
 	return nil
 }
 
-// textOut is stdout for text that comes from others. On a terminal it writes a
+// textOut returns stdout for text that comes from others. On a terminal it writes a
 // harmless form of it, elsewhere the bytes unchanged. Each Write is sanitized by
 // itself.
 func (c *console) textOut() io.Writer {

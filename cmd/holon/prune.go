@@ -66,7 +66,7 @@ type prunedResult struct {
 	Pruned   int64 `json:"pruned"`
 }
 
-// pruneThere has the running server prune.
+// pruneThere makes the running server prune.
 func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResult, err error) {
 	c, err := g.client(cmd)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // answered: it was open a moment ago.
 const answeredLookedAt = 200
 
-// question is the id of the open question that a person names: by its id, or, if they are
+// question returns the id of the open question that a person names: by its id, or, if they are
 // shown it before they answer, by its thread if one question is open there, or as the latest.
 // Somebody who comes second may also name one that has just been answered.
 func (f finder) question(name string, shown bool) (string, error) {
@@ -44,7 +44,7 @@ func (f finder) question(name string, shown bool) (string, error) {
 	return "", &hintedError{err, "holon respond lists the open questions."}
 }
 
-// questionIn is the id of the one open question of a thread. Whoever answers without being
+// questionIn returns the id of the one open question of a thread. Whoever answers without being
 // shown it must name it: it may be another one than the one that they have seen.
 func questionIn(f finder, name string, thread named, shown bool) (string, error) {
 	open, err := questionRows(f, map[string]any{"status": "pending", "thread_id": thread.id}, maxNamed)
@@ -63,13 +63,13 @@ func questionIn(f finder, name string, thread named, shown bool) (string, error)
 	return open[0].id, nil
 }
 
-// mustBeNamed is the error for an answer to a question that is named by what may be of another
+// mustBeNamed returns the error for an answer to a question that is named by what may be of another
 // question by now.
 func mustBeNamed(f finder, is string, question named) error {
 	return usagef("%s %s. Name the question, because another one may be open by now: holon respond %s", is, question.shown(f.console), shownID(f.console, question.id))
 }
 
-// questionRows are the newest items of a filter, the newest last.
+// questionRows returns the newest items of a filter, the newest last.
 func questionRows(f finder, filter map[string]any, limit int) (rows []named, err error) {
 	found, err := itemListing.fetch(f.ctx, f.client, filter, limit)
 	if err != nil {
@@ -97,7 +97,7 @@ func answeredAlready(c *caller, err error, id any) error {
 	return &hintedError{err, howItEnded(asked.content, status)}
 }
 
-// howItEnded says what became of a question.
+// howItEnded describes what became of a question.
 func howItEnded(content timeline.Content, status string) string {
 	text := content.Resolution(status)
 	if by := timeline.OneLine(content.ResolvedBy); by != "" && by != "client" {

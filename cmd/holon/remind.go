@@ -157,7 +157,7 @@ func newRemindRmCommand(g *globals) *cobra.Command {
 	}
 }
 
-// timerText says when a timer fires.
+// timerText describes when a timer fires.
 func timerText(t inbox.Timer, now time.Time) string {
 	text := fmt.Sprintf("%s, in %s", localTime(t.NextAt.Time), distance(t.NextAt.Sub(now)))
 	if again := repeats(t); again != "" {
@@ -166,7 +166,7 @@ func timerText(t inbox.Timer, now time.Time) string {
 	return text
 }
 
-// repeats says how a timer continues after its next firing, "" if it does not.
+// repeats describes how a timer continues after its next firing, "" if it does not.
 func repeats(t inbox.Timer) string {
 	switch {
 	case t.EverySeconds > 0:
@@ -181,7 +181,7 @@ func repeats(t inbox.Timer) string {
 	return ""
 }
 
-// localTime is a planned time on the user's clock.
+// localTime returns a planned time on the user's clock.
 func localTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -189,7 +189,7 @@ func localTime(t time.Time) string {
 	return t.Local().Format("Mon 2006-01-02 15:04:05 MST")
 }
 
-// distance is the time to a planned time, in its two largest units.
+// distance returns the time to a planned time, in its two largest units.
 func distance(d time.Duration) string {
 	if d = d.Round(time.Second); d >= 48*time.Hour {
 		return fmt.Sprintf("%d days", int((d+12*time.Hour)/(24*time.Hour)))

@@ -114,7 +114,7 @@ func givesAnswer(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(answerFlags, cmd.Flags().Changed)
 }
 
-// answerWord is the flag of the answer that somebody has given as a word, last or alone.
+// answerWord returns the flag of the answer that somebody has given as a word, last or alone.
 func answerWord(args []string) string {
 	if len(args) == 0 || len(args) > 2 {
 		return ""

@@ -25,7 +25,7 @@ func lostTurns(ctx context.Context, c *client.Client) (lost restarts.Lost, consu
 	return lost, consumer, err
 }
 
-// printLost says how many turns ended with a restart, and what can be done about it. What
+// printLost prints how many turns ended with a restart, and what can be done about it. What
 // cannot be read is said and is no failure: the status itself is known.
 func printLost(c *caller) error {
 	lost, _, err := lostTurns(c.ctx, c.client)
@@ -46,7 +46,7 @@ func printLost(c *caller) error {
 	}
 }
 
-// dismissLost says to the server that the person knows of the turns that ended with a
+// dismissLost reports to the server that the person knows of the turns that ended with a
 // restart.
 func dismissLost(c *caller) error {
 	lost, consumer, err := lostTurns(c.ctx, c.client)
@@ -171,7 +171,7 @@ func them(n int) string {
 	return "them"
 }
 
-// retried says what became of a retry.
+// retried describes what became of a retry.
 func retried(s subject, r turns.RetryResult) string {
 	state := timeline.OneLine(string(r.State))
 	if r.Position > 0 {

@@ -89,7 +89,7 @@ verdict a part of what the list says of it is enough.
 	return cmd
 }
 
-// verdict is the verdict that the flags name; "" if they name none.
+// verdict returns the verdict that the flags name; "" if they name none.
 func (o *reviewOptions) verdict(cmd *cobra.Command) (verdict turns.ReviewState, err error) {
 	rejects := cmd.Flags().Changed("reject")
 	n := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// reviewed is the id of the turn whose review a person names: by the turn, or by its thread
+// reviewed returns the id of the turn whose review a person names: by the turn, or by its thread
 // if one turn of it waits for a verdict; for a command that gives none also by a part of
 // what the list says of it. A turn that does not wait is named as everywhere.
 func (f finder) reviewed(name string) (string, error) {
@@ -58,15 +58,15 @@ func (f finder) reviewed(name string) (string, error) {
 	return "", f.ambiguous(name, waiting)
 }
 
-// withWords are the turns of which the list says something with this part, in any case of the
+// withWords returns the turns of which the list says something with this part, in any case of the
 // letters.
 func withWords(waiting []named, part string) []named {
 	part = strings.ToLower(timeline.OneLine(part))
 	return slices.DeleteFunc(slices.Clone(waiting), func(n named) bool { return !strings.Contains(strings.ToLower(n.title), part) })
 }
 
-// noneWaits is for a thread in which no turn waits for a verdict: its newest turn can be
-// looked at, and gets no verdict.
+// noneWaits returns the error for a thread in which no turn waits for a verdict: its
+// newest turn can be looked at, and gets no verdict.
 func noneWaits(f finder, name string, thread named) (string, error) {
 	if !f.ends {
 		found, err := turnListing.fetch(f.ctx, f.client, map[string]any{"thread_id": thread.id}, 1)
@@ -84,7 +84,7 @@ func noneWaits(f finder, name string, thread named) (string, error) {
 	return "", &hintedError{fmt.Errorf("no turn of %s waits for a verdict", inQuotes(name)), "holon review lists those that do."}
 }
 
-// waitingForReview are the turns that wait for a verdict, each with what the list says of it.
+// waitingForReview returns the turns that wait for a verdict, each with what the list says of it.
 func waitingForReview(f finder) (rows []named, err error) {
 	found, err := reviewListing.fetch(f.ctx, f.client, map[string]any{"review": "pending"}, maxNamed)
 	if err != nil {

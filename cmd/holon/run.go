@@ -280,7 +280,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	return s, nil
 }
 
-// names are how a person can name the thread, and the turn to stop it.
+// names returns how a person can name the thread, and the turn to stop it.
 func (o runOptions) names(f finder, s startedTurn) (thread threads.Thread, name, toStop string) {
 	thread.ThreadID = s.ThreadID
 	if o.thread != "" || o.title != "" || o.key != "" { // else it has no title yet
@@ -301,7 +301,7 @@ func closeUnused(ctx context.Context, c *client.Client, threadID, reason string)
 	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": reason}, nil)
 }
 
-// retry is the turn's retry policy, nil for that of its agent.
+// retry returns the turn's retry policy, nil for that of its agent.
 func (o runOptions) retry() map[string]any {
 	if o.attempts == 0 && o.backoff == 0 {
 		return nil
@@ -319,7 +319,7 @@ func (o runOptions) retry() map[string]any {
 	return policy
 }
 
-// userInput is a prompt in the form of turn/start.
+// userInput returns a prompt in the form of turn/start.
 func userInput(text string) []any {
 	return []any{map[string]any{
 		"type": "message", "role": "user",
@@ -327,7 +327,7 @@ func userInput(text string) []any {
 	}}
 }
 
-// keyOr is the key, or a new one: a request that may be sent twice must take
+// keyOr returns the key, or a new one: a request that may be sent twice must take
 // effect once.
 func keyOr(key string) (string, error) {
 	if key != "" {
@@ -437,7 +437,7 @@ func (r runResult) stoppedEarly() bool {
 	return r.State == string(turns.Completed) && turns.StopsEarly(r.StopReason)
 }
 
-// ending says in a sentence how an incomplete turn ended.
+// ending describes in a sentence how an incomplete turn ended.
 func (r runResult) ending() string {
 	var failure struct {
 		Message string `json:"message"`
@@ -456,7 +456,7 @@ func (r runResult) ending() string {
 	return text
 }
 
-// failure is the kind of the turn's error, "" for none.
+// failure returns the kind of the turn's error, "" for none.
 func (r runResult) failure() string {
 	var failure struct {
 		Kind string `json:"kind"`

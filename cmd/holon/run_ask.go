@@ -128,7 +128,7 @@ func (r *turnRun) askAll() error {
 	return nil
 }
 
-// asker is who asks the question.
+// asker names who asks the question.
 func (q question) asker() string {
 	if q.of == "" {
 		return "the agent"
@@ -197,7 +197,7 @@ func (r *turnRun) show() error {
 	return err
 }
 
-// promptText is the list of options and the prompt for the answer.
+// promptText returns the list of options and the prompt for the answer.
 func promptText(q question) string {
 	options := q.content.Options
 	if q.form != nil {
@@ -221,7 +221,7 @@ func promptText(q question) string {
 	return b.String()
 }
 
-// optionLines are the options in numbered lines, each with what it allows or forbids beyond
+// optionLines returns the options in numbered lines, each with what it allows or forbids beyond
 // this one time.
 func optionLines(options []timeline.Option) string {
 	var b strings.Builder
@@ -242,7 +242,7 @@ func optionLines(options []timeline.Option) string {
 	return b.String()
 }
 
-// optionOf is the index of the option that a verb (allow, reject) means; -1 = none.
+// optionOf returns the index of the option that a verb (allow, reject) means; -1 = none.
 func optionOf(options []timeline.Option, verb string) int {
 	kinds := make([]string, len(options))
 	for i, o := range options {

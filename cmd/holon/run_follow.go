@@ -144,7 +144,7 @@ func (r *turnRun) follow() error {
 // errLeft ends follow when a person leaves a thread.
 var errLeft = errors.New("left")
 
-// left says what happens to the turn without this command, and how to go on with it.
+// left describes what happens to the turn without this command, and how to go on with it.
 func (r *turnRun) left() string {
 	if r.turnID == "" {
 		return "what runs there goes on at the server"

@@ -86,7 +86,7 @@ func inText(g *globals, format string) bool {
 	return format == config.LogText || format == config.LogAuto && isTerminalFile(g.err)
 }
 
-// sayAs says why a command did not begin. That of serve is in the format of its log, as far
+// sayAs prints why a command did not begin. That of serve is in the format of its log, as far
 // as that is known without its settings.
 func sayAs(g *globals, cmd *cobra.Command, text string) {
 	if cmd.CommandPath() != "holon serve" || inText(g, cmp.Or(valueOf(g.args, "--log-format"), g.env("HOLON_LOG_FORMAT"), config.LogAuto)) {
@@ -98,7 +98,7 @@ func sayAs(g *globals, cmd *cobra.Command, text string) {
 	(&daemon.Options{Stderr: stderr}).Say(zapcore.ErrorLevel, text)
 }
 
-// descriptors is how many file descriptors this process may have open; 0 = not known. Go
+// descriptors returns how many file descriptors this process may have open; 0 = not known. Go
 // has raised the limit to the hard one by now.
 func descriptors() int {
 	var limit syscall.Rlimit
@@ -108,7 +108,7 @@ func descriptors() int {
 	return int(min(limit.Cur, math.MaxInt32))
 }
 
-// memory is how much memory this process and what it starts may use; 0 = not known.
+// memory returns how much memory this process and what it starts may use; 0 = not known.
 func memory() int64 {
 	n, err := host.Memory()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // read before anything catches the signal.
 var hangupIgnored = signal.Ignored(syscall.SIGHUP)
 
-// endSignals are the signals that ask a program to end: Ctrl-C, a supervisor, and a
+// endSignals returns the signals that ask a program to end: Ctrl-C, a supervisor, and a
 // terminal that is closed. One that was started with nohup ignores the last.
 func endSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}

@@ -72,7 +72,7 @@ for it; the turn continues.
 	return cmd
 }
 
-// steerText is the text of the arguments, or of stdin.
+// steerText returns the text of the arguments, or of stdin.
 func steerText(con *console, args []string) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" {

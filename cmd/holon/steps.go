@@ -43,7 +43,7 @@ type turnRow struct {
 	} `json:"retry"`
 }
 
-// doing is the state; for an active turn that is not running, its progress.
+// doing returns the state; for an active turn that is not running, its progress.
 func (t turnRow) doing() string {
 	if t.State == "active" && t.Progress != "" && t.Progress != "running" {
 		return t.Progress
@@ -58,7 +58,7 @@ func (t turnRow) doing() string {
 	}
 }
 
-// verdict is where the review of its end is; "" if there is none.
+// verdict returns the state of the review of its end; "" if there is none.
 func (t turnRow) verdict() string {
 	if t.Review == nil {
 		return ""
@@ -66,7 +66,7 @@ func (t turnRow) verdict() string {
 	return t.Review.State
 }
 
-// attempts is the attempt, with the maximum if the turn has a retry policy.
+// attempts returns the attempt, with the maximum if the turn has a retry policy.
 func (t turnRow) attempts() string {
 	switch {
 	case t.Attempt == 0:
@@ -82,7 +82,7 @@ func (t turnRow) stoppedEarly() bool {
 	return t.State == string(turns.Completed) && turns.StopsEarly(t.StopReason)
 }
 
-// why says how the turn ended, or what it waits for.
+// why describes how the turn ended, or what it waits for.
 func (t turnRow) why() string {
 	switch {
 	case t.Error != nil:
@@ -110,7 +110,7 @@ type tryRow struct {
 	EndedAt      string `json:"ended_at"`
 }
 
-// note says whether a try is superseded and has late events.
+// note returns a note whether a try is superseded and has late events.
 func (t tryRow) note() string {
 	var notes []string
 	if t.Superseded {
@@ -129,7 +129,7 @@ type turnRead struct {
 	Steps    []tryRow `json:"steps"`
 }
 
-// current is the newest running step, "" if there is none.
+// current returns the newest running step, "" if there is none.
 func (r turnRead) current() string {
 	for _, step := range slices.Backward(r.Steps) {
 		if !step.Superseded && step.Status == "in_progress" {

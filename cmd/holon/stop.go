@@ -164,7 +164,7 @@ func findServer(g *globals, cmd *cobra.Command, options stopOptions) (*stopping,
 	return s, nil
 }
 
-// noServer is the error of a command that has found no server to stop. The registry has
+// noServer returns the error of a command that has found no server to stop. The registry has
 // others that may be meant.
 func noServer(g *globals, err error) error {
 	var none *client.NoServerError
@@ -303,7 +303,7 @@ func (s *stopping) prepare() error {
 	return nil
 }
 
-// question says what a stop would cut.
+// question describes what a stop would cut.
 func (s *stopping) question() string {
 	text := fmt.Sprintf("Stop the server on %s? ", s.server.Data)
 	if s.options.now {
@@ -354,7 +354,7 @@ func (s *stopping) pause(until time.Time) error {
 	return nil
 }
 
-// pausedAt is when the pause began; zero if the server is not paused.
+// pausedAt returns when the pause began; zero if the server is not paused.
 func (s serverStatus) pausedAt() time.Time {
 	if s.PausedAt == nil || s.State != "paused" {
 		return time.Time{}
@@ -415,7 +415,7 @@ func (s *stopping) lookAgain(paused *bool, until time.Time) error {
 	return err
 }
 
-// waitsFor is a line about the turns that still run.
+// waitsFor returns a line about the turns that still run.
 func (s *stopping) waitsFor() string {
 	const shown = 3
 	var names []string

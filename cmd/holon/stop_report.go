@@ -37,7 +37,7 @@ type cutTurn struct {
 	onCrash turns.OnCrash // its policy; "" = not known
 }
 
-// outcome says what has become of the turn, or will.
+// outcome describes what has become of the turn, or will.
 func (t *cutTurn) outcome() string {
 	switch {
 	case t.retried:
@@ -54,7 +54,7 @@ func (t *cutTurn) outcome() string {
 	return "the next start ends it, or tries it again if the retry policy of its agent says so"
 }
 
-// onCrash is the policy of a turn, as far as the turn and the configuration here say it; "" =
+// onCrash returns the policy of a turn, as far as the turn and the configuration here say it; "" =
 // its agent is not configured here. The built-in echo has none.
 func onCrash(t *turns.Turn, agent string, agents map[string]config.Agent) turns.OnCrash {
 	if t.Retry != nil && t.Retry.OnCrash != "" {
@@ -70,7 +70,7 @@ func onCrash(t *turns.Turn, agent string, agents map[string]config.Agent) turns.
 	return ""
 }
 
-// report says what the stop has cut. The log says it: no server can be asked any more.
+// report prints what the stop has cut. The log says it: no server can be asked any more.
 func (s *stopping) report(took time.Duration) error {
 	c := s.caller
 	r := stopped{Data: s.server.Data, PID: s.server.PID, TookMs: took.Milliseconds(), Cut: []cutTurn{}}

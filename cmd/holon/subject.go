@@ -21,7 +21,7 @@ type subject struct {
 	summary *api.ThreadSummary // of the thread
 }
 
-// String is how people are shown it: by the endings of ids, as in tables, with the title.
+// String returns it as people are shown it: by the endings of ids, as in tables, with the title.
 func (s subject) String() string {
 	n := named{id: s.thread.ThreadID, title: s.thread.Title}
 	if s.turn == nil {
@@ -33,7 +33,7 @@ func (s subject) String() string {
 	return shownID(s.con, s.turn.TurnID) + " of " + n.shown(s.con)
 }
 
-// subjectThread is the thread that a person names.
+// subjectThread returns the thread that a person names.
 func (k *control) subjectThread(f finder, name string) (s subject, err error) {
 	id, err := f.thread(name)
 	if err != nil {
@@ -52,12 +52,12 @@ func (k *control) readThread(id string) (s subject, children turns.Children, err
 	return subject{con: k.caller.console, thread: r.Thread.Thread, summary: cmp.Or(r.Thread.Summary, &api.ThreadSummary{})}, r.Children, nil
 }
 
-// noneActive is the hint for a thread of which no turn is active.
+// noneActive returns the hint for a thread of which no turn is active.
 func noneActive(name string) string {
 	return fmt.Sprintf("holon turns %s lists its turns: a queued one is named by its own id. holon run --thread %s TEXT starts the next.", name, name)
 }
 
-// subjectTurn is the turn that a person names; of a thread it is the active one.
+// subjectTurn returns the turn that a person names; of a thread it is the active one.
 func (k *control) subjectTurn(f finder, name string) (s subject, err error) {
 	return k.turnOr(f, name, func(s subject) (*turns.Turn, error) {
 		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
@@ -71,7 +71,7 @@ func (k *control) subjectTurn(f finder, name string) (s subject, err error) {
 	})
 }
 
-// lastTurn is the turn that a person names; of a thread it is the newest one, and the
+// lastTurn returns the turn that a person names; of a thread it is the newest one, and the
 // person is told which that is.
 func (k *control) lastTurn(f finder, name string) (s subject, err error) {
 	return k.turnOr(f, name, func(s subject) (last *turns.Turn, err error) {
@@ -86,7 +86,7 @@ func (k *control) lastTurn(f finder, name string) (s subject, err error) {
 	})
 }
 
-// turnOr is the turn that a person names, or one of the thread that is named instead.
+// turnOr returns the turn that a person names, or one of the thread that is named instead.
 func (k *control) turnOr(f finder, name string, of func(subject) (*turns.Turn, error)) (s subject, err error) {
 	c := k.caller
 	found, err := f.find(name, &turnNames, &threadNames)
@@ -114,7 +114,7 @@ func (k *control) subjectOf(t *turns.Turn) (s subject, err error) {
 	return s, err
 }
 
-// activeTurns are the newest active turns, the newest last. The filter is that of turn/list.
+// activeTurns returns the newest active turns, the newest last. The filter is that of turn/list.
 func activeTurns(c *caller, filter map[string]any, limit int) (list []*turns.Turn, err error) {
 	params := map[string]any{"state": turns.Active}
 	for name, value := range filter {
@@ -124,7 +124,7 @@ func activeTurns(c *caller, filter map[string]any, limit int) (list []*turns.Tur
 	return list, err
 }
 
-// began is a line that tells a thread without a title from others: how its first prompt
+// began returns a line that tells a thread without a title from others: how its first prompt
 // begins. It is no name.
 func (s subject) began() string {
 	if s.thread.Title != "" || s.turn != nil && s.turn.Title != "" || s.summary.Title == "" {
@@ -133,7 +133,7 @@ func (s subject) began() string {
 	return "  it began with: " + timeline.OneLine(s.summary.Title) + "\n"
 }
 
-// does says in a line what a turn does now: the words of its state, and the question,
+// does describes in a line what a turn does now: the words of its state, and the question,
 // tool or progress of its thread.
 func (s subject) does() string {
 	_, text := turnState(s.turn, time.Now())
@@ -150,7 +150,7 @@ func (s subject) does() string {
 	return text
 }
 
-// onlyTurn is the active turn that is meant where none is named: the only one, or the one
+// onlyTurn returns the active turn that is meant where none is named: the only one, or the one
 // that a person chooses. Where no person is asked, yes must say that the only one is meant.
 func (k *control) onlyTurn(verb string, yes bool) (s subject, err error) {
 	c := k.caller
@@ -175,7 +175,7 @@ func (k *control) onlyTurn(verb string, yes bool) (s subject, err error) {
 	return k.choose(verb, list, yes)
 }
 
-// onlyThread is the open thread that is meant where none is named.
+// onlyThread returns the open thread that is meant where none is named.
 func (k *control) onlyThread(verb string, yes bool) (s subject, err error) {
 	c := k.caller
 	if c.format != "text" {
@@ -196,7 +196,7 @@ func (k *control) onlyThread(verb string, yes bool) (s subject, err error) {
 	return k.choose(verb, open, yes)
 }
 
-// choose is the only subject, or the one that a person chooses on a terminal.
+// choose returns the only subject, or the one that a person chooses on a terminal.
 func (k *control) choose(verb string, list []subject, yes bool) (s subject, err error) {
 	c := k.caller
 	if len(list) == 1 {

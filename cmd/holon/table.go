@@ -105,7 +105,7 @@ func (t *table) layout(columns int, flexible ...int) string {
 	return b.String()
 }
 
-// straight are the rows for a terminal: terminals draw joined emoji in different widths,
+// straight returns the rows for a terminal: terminals draw joined emoji in different widths,
 // and the columns behind them would not stay straight.
 func (t *table) straight() [][]string {
 	rows := make([][]string, len(t.rows))
@@ -117,7 +117,7 @@ func (t *table) straight() [][]string {
 	return rows
 }
 
-// total is the width of a row: its columns and two spaces between them.
+// total returns the width of a row: its columns and two spaces between them.
 func total(widths []int) int {
 	sum := -2
 	for _, width := range widths {

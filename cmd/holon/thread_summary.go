@@ -33,7 +33,7 @@ var summaryListing = listing{
 	},
 }
 
-// withSummary is the filter of thread/list for rows with summaries.
+// withSummary returns the filter of thread/list for rows with summaries.
 func withSummary(filter map[string]any) map[string]any {
 	filter["view"] = api.ViewSummary
 	return filter
@@ -50,7 +50,7 @@ func readSummary(raw json.RawMessage) (t api.ThreadView, err error) {
 	return t, err
 }
 
-// summaryStatus says what a thread is and for how long: "waiting 6m".
+// summaryStatus describes what a thread is and for how long: "waiting 6m".
 func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	text := string(s.Status)
 	switch {
@@ -65,7 +65,7 @@ func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	return text
 }
 
-// doing says in a line what a thread does now, as the server says it, and what its sentence
+// doing describes in a line what a thread does now, as the server says it, and what its sentence
 // does not hold.
 func doing(t *api.ThreadView) string {
 	var parts []string
@@ -85,7 +85,7 @@ func doing(t *api.ThreadView) string {
 	return strings.Join(parts, "; ")
 }
 
-// nowOf is what a thread does now. The server's sentence is about the oldest question.
+// nowOf returns what a thread does now. The server's sentence is about the oldest question.
 func nowOf(s *api.ThreadSummary) string {
 	text := timeline.OneLine(s.Text)
 	if s.Review != "" && s.Status == turns.SummaryFailed { // STATUS says it
@@ -100,7 +100,7 @@ func nowOf(s *api.ThreadSummary) string {
 	return text
 }
 
-// branch is a branch, the lines that the thread itself has changed, and, if whole, in
+// branch returns a branch, the lines that the thread itself has changed, and, if whole, in
 // parentheses what is not committed in the directory, by anybody; "" if nothing is known.
 func branch(s *api.ThreadSummary, whole bool) string {
 	var parts, open []string
@@ -122,7 +122,7 @@ func branch(s *api.ThreadSummary, whole bool) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// linesText are lines that were added and removed, "" for none.
+// linesText formats the numbers of added and removed lines, "" for none.
 func linesText(added, removed int64) string {
 	var parts []string
 	if added > 0 {
@@ -134,7 +134,7 @@ func linesText(added, removed int64) string {
 	return strings.Join(parts, " ")
 }
 
-// ago says how long ago something was, "" for an unknown time.
+// ago describes how long ago something was, "" for an unknown time.
 func ago(at time.Time) string {
 	if at.IsZero() {
 		return ""

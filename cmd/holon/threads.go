@@ -71,7 +71,7 @@ read again, so it may be missing the first time. -o json prints all that is know
 // threadStates are what --state takes: the words of STATUS, and the states of the protocol.
 var threadStates = []string{"waiting", "working", "failed", "idle", "closed", "running", "paused", "closing"}
 
-// threadsIn is the filter of thread/list for a state; "" = any.
+// threadsIn returns the filter of thread/list for a state; "" = any.
 func threadsIn(state string) (map[string]any, error) {
 	status := map[string]turns.ListStatus{
 		"waiting": turns.ListNeedsYou, "working": turns.ListWorking, "failed": turns.ListFailed, "idle": turns.ListDone,

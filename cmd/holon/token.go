@@ -102,7 +102,7 @@ func (c *caller) printNewToken(r tokens.Result) error {
 	return nil
 }
 
-// tokenMay says what a token may do.
+// tokenMay describes what a token may do.
 func tokenMay(t tokens.Token) string {
 	may := map[tokens.Role]string{
 		tokens.RoleRead:    "it may only read, but everything, also what agents print",
@@ -135,7 +135,7 @@ func parseLife(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("--expires %q: give a number of minutes, hours, days or weeks, such as 90m, 12h, 30d or 4w, and at most ten years", text)
 }
 
-// ofToken says what to do about the error of a command about a token.
+// ofToken adds what to do to the error of a command about a token.
 func ofToken(err error, name string) error {
 	name = timeline.OneLine(name)
 	switch {

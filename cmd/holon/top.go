@@ -112,7 +112,7 @@ func reach(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// elsewhere are the servers of this user on other data directories.
+// elsewhere returns the servers of this user on other data directories.
 func elsewhere(registry servers.Registry, data string) []fullscreen.Server {
 	var found []fullscreen.Server
 	for _, e := range registry.List() {

@@ -134,7 +134,7 @@ func hideJobs(children []*treeThread) (rest []*treeThread, done int) {
 	return rest, done
 }
 
-// howToAnswer is the command that answers a question, or the one that lists all if it
+// howToAnswer returns the command that answers a question, or the one that lists all if it
 // does not fit.
 func (d *treeDrawing) howToAnswer(q treeQuestion, branch string) string {
 	text := "  holon respond " + timeline.OneLine(d.id(q.ItemID))
@@ -199,7 +199,7 @@ func (d *treeDrawing) layout() []string {
 	return lines
 }
 
-// treeState says what the turn of a thread does, or how the last one ended.
+// treeState describes what the turn of a thread does, or how the last one ended.
 func treeState(t *treeThread, now time.Time) (sign timeline.Sign, text string) {
 	sign, text = timeline.SignNone, "no turn yet"
 	if t.Turn != nil {
@@ -220,7 +220,7 @@ func treeState(t *treeThread, now time.Time) (sign timeline.Sign, text string) {
 	return sign, text
 }
 
-// turnState says in a few words what a turn does, or how it ended.
+// turnState describes in a few words what a turn does, or how it ended.
 func turnState(t *turns.Turn, now time.Time) (timeline.Sign, string) {
 	s := timeline.TurnState{
 		State: string(t.State), Progress: string(t.Progress), WaitsFor: len(t.WaitsFor), RetryAt: t.RetryAt.Time,

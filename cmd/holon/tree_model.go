@@ -153,10 +153,10 @@ func questionOf(itemID, turnID string, content jsontext.Value) treeQuestion {
 	return treeQuestion{ItemID: itemID, TurnID: turnID, Text: questionLine(c.Phrase), about: c.Subject.ItemID != ""}
 }
 
-// questionLine is the phrase of a question in the one line of a tree.
+// questionLine returns the phrase of a question in the one line of a tree.
 func questionLine(phrase string) string { return sanitize.Line(phrase, turns.MaxSummaryText) }
 
-// unworded are the questions whose text may not have what they are about yet, by thread.
+// unworded returns the questions whose text may not have what they are about yet, by thread.
 func (f *forest) unworded() map[string][]*treeQuestion {
 	all := map[string][]*treeQuestion{}
 	for id, t := range f.threads {
@@ -213,7 +213,7 @@ func (f *forest) applyTurn(e client.Event) {
 	f.addTurn(&next)
 }
 
-// turn is a turn that the forest knows, or nil.
+// turn returns a turn that the forest knows, or nil.
 func (t *treeThread) turn(id string) *turns.Turn {
 	if t.last != nil && t.last.TurnID == id {
 		return t.last
@@ -268,7 +268,7 @@ func (f *forest) arrange() (roots []*treeThread) {
 	})
 }
 
-// ownerOf is the thread for which a turn works, or nil.
+// ownerOf returns the thread for which a turn works, or nil.
 func (f *forest) ownerOf(t *turns.Turn) *treeThread {
 	if t.Parent == nil {
 		return nil
@@ -276,7 +276,7 @@ func (f *forest) ownerOf(t *turns.Turn) *treeThread {
 	return f.threads[t.Parent.ThreadID]
 }
 
-// result is what programs get.
+// result returns what programs get.
 func (f *forest) result() forestResult {
 	return forestResult{Threads: append([]*treeThread{}, f.arrange()...), Latest: f.latest}
 }
@@ -291,7 +291,7 @@ func (f *forest) running() bool {
 	return false
 }
 
-// tookOf is for how long the current attempt of a turn has run, or its last one ran.
+// tookOf returns for how long the current attempt of a turn has run, or its last one ran.
 func tookOf(t *turns.Turn, now time.Time) time.Duration {
 	since := t.StartedAt
 	if since.IsZero() {

@@ -75,7 +75,7 @@ var turnListing = listing{
 	},
 }
 
-// took is the time between two times, up to now without the second one.
+// took returns the time between two times, up to now without the second one.
 func took(from, to string) string {
 	started, err := time.Parse(time.RFC3339, from)
 	if err != nil {

@@ -64,7 +64,7 @@ func printVersion(g *globals) error {
 	return err
 }
 
-// builtFrom is the commit from which the program was built, "" if neither the linker
+// builtFrom returns the commit from which the program was built, "" if neither the linker
 // nor the Go command has said it.
 func builtFrom() string {
 	build, ok := debug.ReadBuildInfo()

@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// notTold says how many new entries of its inbox a thread is not told; "" if none. Why, and
+// notTold describes how many new entries of its inbox a thread is not told; "" if none. Why, and
 // what ends it, says tellNow: a cell of a table has no room for it.
 func notTold(s *api.ThreadSummary) string {
 	if s.Wakes == nil || s.Wakes.Waiting == 0 {
@@ -22,7 +22,7 @@ func notTold(s *api.ThreadSummary) string {
 	return fmt.Sprintf("%d new, not told", s.Wakes.Waiting)
 }
 
-// tellNow says why new entries are not told, and what ends that; "" if none wait. id is
+// tellNow explains why new entries are not told, and what ends that; "" if none wait. id is
 // the thread's, as it is shown.
 func tellNow(id string, w *inbox.Wakes) string {
 	if text := w.Says(time.Local); text != "" {
@@ -31,7 +31,7 @@ func tellNow(id string, w *inbox.Wakes) string {
 	return ""
 }
 
-// notToldLines are lines of tellNow for the newest of some threads.
+// notToldLines returns lines of tellNow for the newest of some threads.
 func notToldLines(c *caller, rows []json.RawMessage) (lines []string, err error) {
 	const shown = 3
 	more := 0
@@ -55,7 +55,7 @@ func notToldLines(c *caller, rows []json.RawMessage) (lines []string, err error)
 	return lines, nil
 }
 
-// sayNotTold says below a table of threads what tellNow does.
+// sayNotTold prints below a table of threads what tellNow returns.
 func sayNotTold(c *caller, rows []json.RawMessage) error {
 	lines, err := notToldLines(c, rows)
 	for _, line := range lines {
@@ -64,7 +64,7 @@ func sayNotTold(c *caller, rows []json.RawMessage) error {
 	return err
 }
 
-// printNotTold says it of the newest open threads. What cannot be read is no failure: the
+// printNotTold prints it for the newest open threads. What cannot be read is no failure: the
 // status itself is known.
 func printNotTold(c *caller) error {
 	const newest = 1000 // a page: an owner is older than all its child threads

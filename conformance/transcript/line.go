@@ -21,10 +21,10 @@ type line struct {
 	seq    int64 // of an event, or of the change that a response reports
 }
 
-// isReply says whether the line answers something.
+// isReply reports whether the line answers something.
 func (l *line) isReply() bool { return l.batch || l.method == "" }
 
-// isEvent says whether the line is an event of the log.
+// isEvent reports whether the line is an event of the log.
 func (l *line) isEvent() bool {
 	switch l.method {
 	case "", "stream/opened", "stream/heartbeat", "stream/closing", "holon/log":

@@ -50,7 +50,7 @@ func (n *names) hide(s string) string {
 	})
 }
 
-// name is the placeholder of a value, the next one of its kind if it is new.
+// name returns the placeholder of a value, the next one of its kind if it is new.
 func (n *names) name(kind, value string) string {
 	if n.of[value] == "" {
 		n.count[kind]++

@@ -82,7 +82,7 @@ var fields = [...]struct {
 
 var number = regexp.MustCompile(`\d+`)
 
-// part is the syntax of one part of a list: a star, a value or a range, with or
+// part returns the syntax of one part of a list: a star, a value or a range, with or
 // without a step.
 func part(value, more string) *regexp.Regexp {
 	value = "(?:" + value + ")"
@@ -173,7 +173,7 @@ func (c cron) next(after time.Time) time.Time {
 	}
 }
 
-// nextPassed is next for expressions that follow the time that passes: it searches
+// nextPassed works like next, for expressions that follow the time that passes: it searches
 // from one change of clocks to the next.
 func (c cron) nextPassed(after time.Time) time.Time {
 	until := after.Add(searched)

@@ -9,7 +9,7 @@ func Wall(year int, month time.Month, day, hour, minute int, loc *time.Location)
 	return instant(time.Date(year, month, day, hour, minute, 0, 0, time.UTC), loc)
 }
 
-// instant is Wall of a clock's face, which is a time in UTC. A later face has a
+// instant returns Wall of a clock's face, which is a time in UTC. A later face has a
 // later instant, or the same one if a change of clocks leaves both out.
 func instant(face time.Time, loc *time.Location) time.Time {
 	// near is the result, or it is close to the change of clocks that decides.
@@ -34,7 +34,7 @@ func instant(face time.Time, loc *time.Location) time.Time {
 	return near.UTC()
 }
 
-// faceOf is what the clocks of a zone show, as a time in UTC.
+// faceOf returns what the clocks of a zone show, as a time in UTC.
 func faceOf(t time.Time, loc *time.Location) time.Time { return t.Add(offset(t, loc)).UTC() }
 
 func offset(t time.Time, loc *time.Location) time.Duration {

@@ -23,7 +23,7 @@ type Backoff struct {
 // of the spread.
 func (b Backoff) Wait(retry int) time.Duration { return b.wait(retry, rand.Float64()) }
 
-// WaitOf is Wait with a share that key determines: the result is always the same,
+// WaitOf works like Wait, with a share that key determines: the result is always the same,
 // also after a restart.
 func (b Backoff) WaitOf(key string, retry int) time.Duration {
 	h := fnv.New32a()

@@ -91,7 +91,7 @@ func syncFile(path string) error {
 // readTimes is how often each read is timed.
 const readTimes = 7
 
-// slowestRead is the median, in milliseconds, of the slowest list or read, and
+// slowestRead returns the median, in milliseconds, of the slowest list or read, and
 // its name.
 func (s *server) slowestRead(ctx context.Context) (slowest float64, name string, err error) {
 	var turns struct {

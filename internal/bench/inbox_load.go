@@ -19,7 +19,7 @@ const (
 	loadWindow      = 32
 )
 
-// serveQuietly is serve without heartbeats, which would count as answers.
+// serveQuietly works like serve without heartbeats, which would count as answers.
 func (r *run) serveQuietly(ctx context.Context, dir string, flags ...string) (*server, error) {
 	return r.serve(ctx, dir, append(flags, "--heartbeat-seconds", "3600")...)
 }

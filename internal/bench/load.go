@@ -75,7 +75,7 @@ func (s *server) load(ctx context.Context, items int) (loadResult, error) {
 	return s.loadOf(ctx, fmt.Sprintf("/items %d %d", items, itemSize), items)
 }
 
-// loadOf is load with the caller's text, which makes items messages.
+// loadOf works like load, with the caller's text, which makes items messages.
 func (s *server) loadOf(ctx context.Context, text string, items int) (l loadResult, err error) {
 	start, err := s.status(ctx)
 	if err != nil {

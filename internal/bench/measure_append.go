@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/baseline/sqlite"
 )
 
-// measureAppend: how many events a second become durable on the whole path,
+// measureAppend measures how many events a second become durable on the whole path,
 // from the request to rows in the log. The baseline only writes the same rows.
 func measureAppend(ctx context.Context, r *run) ([]Row, error) {
 	pairs, err := r.interleave(ctx,

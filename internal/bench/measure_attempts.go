@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// measureAttempts: the cost of epochs and lineages for an append. Ours writes
+// measureAttempts measures the cost of epochs and lineages for an append. Ours writes
 // in steps three deep that are retried, one by one and all at once; the
 // baseline is the same number of messages of turns without steps, which have
 // the shortest lineage.

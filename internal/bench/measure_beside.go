@@ -15,7 +15,7 @@ import (
 // listClients is how many clients list rows and events beside the streams.
 const listClients = 8
 
-// measureBeside: whether clients that read delay those that send commands. Ours
+// measureBeside measures whether clients that read delay those that send commands. Ours
 // is the p99 of a command beside streams that replay in a loop and clients that
 // list. The baseline is the p99 of the same command alone, plus that of GET
 // /healthz beside the same load, which shows how busy the processors are.

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/ingest"
 )
 
-// measureChildren: what it takes until an agent is told of work that it has left in
+// measureChildren measures how long it takes until an agent is told of work that it has left in
 // the background, alone and for many agents at once.
 func measureChildren(ctx context.Context, r *run) (rows []Row, err error) {
 	parts := []func(context.Context, *run) ([]Row, error){measureWake}
@@ -44,10 +44,10 @@ var (
 // usualWindow is the default of wake_window_ms, in milliseconds.
 const usualWindow = 1000
 
-// measureWake: from the arrival of a child turn's end to that of the start of the turn
-// that tells its owner, both on one stream. Between the two are a commit of the owner's
-// inbox and the commit of the wake. The baseline is a commit of the same server: from
-// the writing of a request that makes one event to the arrival of that event. With the
+// measureWake measures the time from the arrival of a child turn's end to that of the start
+// of the turn that tells its owner, both on one stream. Between the two are a commit of the
+// owner's inbox and the commit of the wake. The baseline is a commit of the same server:
+// from the writing of a request that makes one event to the arrival of that event. With the
 // default window the last child of a turn wakes its owner as soon; one of no turn is waited
 // for as long as the window.
 func measureWake(ctx context.Context, r *run) ([]Row, error) {
@@ -123,7 +123,7 @@ func (s *server) startOwner(ctx context.Context, owner string, children int, w w
 
 func childOf(owner string, i int) string { return fmt.Sprintf("%s_%d", owner, i) }
 
-// childTurn are the params that start a child turn in the background.
+// childTurn returns the params that start a child turn in the background.
 func childTurn(owner string, i int) map[string]any {
 	params := plainTurn(childOf(owner, i))
 	params["parent"], params["background"] = map[string]any{"thread_id": owner}, true
@@ -210,8 +210,8 @@ func (s *server) ownersTurn(ctx context.Context, owner string) (string, error) {
 	return turn.TurnID, err
 }
 
-// measureMany: many owners, whose child turns have all ended while the owners were
-// paused, are told at once. Each must be woken once and be told all. The baselines are
+// measureMany measures how many owners, whose child turns have all ended while the owners
+// were paused, are told at once. Each must be woken once and be told all. The baselines are
 // as many plain turns in the same threads.
 func (w window) measureMany(ctx context.Context, r *run) ([]Row, error) {
 	const each = 10

@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/ingest"
 )
 
-// measureSettled: the background children of many idle owners end in any order. Each owner must
+// measureSettled lets the background children of many idle owners end in any order. Each owner must
 // be woken once, when the last of its own has ended. The baseline is as many plain turns in the
 // same threads, and one in each owner.
 func (w window) measureSettled(ctx context.Context, r *run) ([]Row, error) {

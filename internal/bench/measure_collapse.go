@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/wire"
 )
 
-// measureCollapse: a thread with half of its events superseded, from disk, to a
+// measureCollapse measures a thread with half of its events superseded, from disk, to a
 // stream that leaves them out. The figure is the number of scanned events, sent
 // or not; the baseline is the same thread in full.
 func measureCollapse(ctx context.Context, r *run) ([]Row, error) {

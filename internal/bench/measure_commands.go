@@ -19,7 +19,7 @@ import (
 // default before it stops reading.
 const commandsInFlight = 64
 
-// measureCommands: whether the stream of a connection with commands in flight is later than
+// measureCommands measures whether the stream of a connection with commands in flight is later than
 // others, because it lets each answer go before what follows its commit. Ours is the time
 // from an agent's emitting of an event to its arrival there, the baseline that of the same
 // events on a connection that sends nothing.

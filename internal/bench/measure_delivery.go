@@ -25,7 +25,7 @@ const deliveryLimit = 5 * time.Minute
 // deliverySecret signs the webhooks of all bridges.
 const deliverySecret = "whsec_YSBzZWNyZXQgb2YgbWVhc3VyZW1lbnRzLCAzMiBieXRlcw=="
 
-// measureDelivery: what deliveries cost: many of them, subscriptions that have
+// measureDelivery measures the cost of deliveries: many of them, subscriptions that have
 // nothing to send, one delivery, and those of others while a target hangs.
 func measureDelivery(ctx context.Context, r *run) (rows []Row, err error) {
 	for _, part := range []func(context.Context, *run) ([]Row, error){measureDeliveryRate, measureDeliveryIdle, measureDeliveryLatency, measureDeliveryHang} {

@@ -14,7 +14,7 @@ const (
 	hungBridge  = "hangs"
 )
 
-// measureDeliveryHang: whether a target that accepts requests and answers none delays
+// measureDeliveryHang measures whether a target that accepts requests and answers none delays
 // commands, or the deliveries of another bridge. Ours is beside attempts that hang in
 // all slots of a bridge, the baseline the same server while that bridge is paused; they
 // alternate in short blocks, and each pair has the p99 of all its blocks.
@@ -96,7 +96,7 @@ func (s sender) backlogOfHung(ctx context.Context, blocks int) error {
 	return s.makeEnds(ctx, threads, each, each*hungThreads)
 }
 
-// besideHung is deliverEnds while the bridge hangs. Afterwards it is paused again.
+// besideHung runs deliverEnds while the bridge hangs. Afterwards it is paused again.
 func (s sender) besideHung(ctx context.Context, t *target, h *hanging, n int) (starts, deliveries []float64, err error) {
 	limited, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
@@ -123,7 +123,7 @@ func (s sender) besideHung(ctx context.Context, t *target, h *hanging, n int) (s
 	return starts, deliveries, s.server.counted(limited, "holon_delivery_in_flight", 0)
 }
 
-// besidePaused is deliverEnds while the bridge is paused.
+// besidePaused runs deliverEnds while the bridge is paused.
 func (s sender) besidePaused(ctx context.Context, t *target, _ *hanging, n int) (starts, deliveries []float64, err error) {
 	return s.deliverEnds(ctx, t, n)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/ingest"
 )
 
-// measureDeliveryIdle: whether subscriptions that have nothing to send delay appends.
+// measureDeliveryIdle measures whether subscriptions that have nothing to send delay appends.
 // Ours is a server with many subscriptions of an idle thread, the baseline one without
 // any, which otherwise is the same; both run all the time.
 func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
@@ -130,11 +130,11 @@ func (a *appended) add(ctx context.Context, s *server, items int) error {
 	return err
 }
 
-// rate is the median of the loads: a single one may meet something else that the
+// rate returns the median of the loads: a single one may meet something else that the
 // machine does.
 func (a *appended) rate() float64 { return median(a.rates) }
 
-// cpuOfEach is in microseconds. A short load may take less than a tick of the clock.
+// cpuOfEach returns the time in microseconds. A short load may take less than a tick of the clock.
 func (a *appended) cpuOfEach() float64 {
 	return float64(max(a.cpu, 10*time.Millisecond).Microseconds()) / float64(a.events)
 }

@@ -19,12 +19,12 @@ const endWarmUp = 10
 // does not have to wait for the receipt of the one before.
 const endThreads = 16
 
-// measureDeliveryLatency: from the arrival of a turn's accepted end on a stream to the
-// arrival of its delivery. The receiver is in this process, so that one clock counts.
-// Both leave the server after the same commit, and the delivery can be the first: then
-// the time is below zero.
-// The baseline is a commit of the same server, from the writing of a request to the
-// arrival of its event, plus a post of the same bytes to the same receiver.
+// measureDeliveryLatency measures the time from the arrival of a turn's accepted end
+// on a stream to the arrival of its delivery. The receiver is in this process, so that
+// one clock counts. Both leave the server after the same commit, and the delivery can
+// be the first: then the time is below zero. The baseline is a commit of the same
+// server, from the writing of a request to the arrival of its event, plus a post of
+// the same bytes to the same receiver.
 func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
 	t, err := newTarget()
 	if err != nil {

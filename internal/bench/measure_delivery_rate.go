@@ -18,7 +18,7 @@ const (
 	rateInFlight = 64 // as many as the server has in all, eight to a bridge
 )
 
-// measureDeliveryRate: how many deliveries a second reach a receiver, from the resume
+// measureDeliveryRate measures how many deliveries a second reach a receiver, from the resume
 // of paused bridges until the receiver has every end of their subscriptions, each once.
 // The baseline posts the same bytes to the same receiver, and stores nothing.
 func measureDeliveryRate(ctx context.Context, r *run) ([]Row, error) {

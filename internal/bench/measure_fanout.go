@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/wire"
 )
 
-// measureFanOut: events that wait in memory, to 100 streams at once. The
+// measureFanOut measures the sending of events that wait in memory to 100 streams at once. The
 // baseline writes the same bytes from memory; a second one flushes each event,
 // as a simple server would.
 func measureFanOut(ctx context.Context, r *run) ([]Row, error) {
@@ -111,7 +111,7 @@ func (s *server) frames(ctx context.Context, after, n int64, path string) (err e
 // than a second, too little on a noisy machine.
 const fanTimes = 4
 
-// fans is the rate of several fans, one after the other.
+// fans returns the rate of several fans, one after the other.
 func fans(ctx context.Context, address, target string, events, more int64) (float64, error) {
 	seconds := 0.0
 	for range fanTimes {

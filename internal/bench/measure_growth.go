@@ -12,7 +12,7 @@ import (
 // replayParts is how many parts of the log are replayed to get one rate.
 const replayParts = 10
 
-// measureGrowth: whether a server gets slower as its log grows. Ours is the
+// measureGrowth measures whether a server gets slower as its log grows. Ours is the
 // large log, the baseline the small one.
 func measureGrowth(ctx context.Context, r *run) ([]Row, error) {
 	small, large := r.newDir("small"), r.newDir("large")
@@ -63,7 +63,7 @@ func measureGrowth(ctx context.Context, r *run) ([]Row, error) {
 	}, nil
 }
 
-// grown is how many events the large log has.
+// grown returns how many events the large log has.
 func (r *run) grown() int {
 	if r.o.Grown > 0 {
 		return r.o.Grown

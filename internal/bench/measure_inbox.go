@@ -12,7 +12,7 @@ import (
 // request may have. The events of the baseline come in units of up to 512.
 const ingestBatch = 64
 
-// measureInbox: what inboxes cost, as they fill, as they grow, as many of them
+// measureInbox measures the cost of inboxes, as they fill, as they grow, as many of them
 // wait, and for the commands of a thread that is flooded.
 func measureInbox(ctx context.Context, r *run) (rows []Row, err error) {
 	for _, part := range []func(context.Context, *run) ([]Row, error){measureIngest, measureLargeInbox, measureWaiting, measureFlood} {
@@ -24,7 +24,7 @@ func measureInbox(ctx context.Context, r *run) (rows []Row, err error) {
 	return rows, nil
 }
 
-// measureIngest: how many items a second become durable in 64 inboxes. The
+// measureIngest measures how many items a second become durable in 64 inboxes. The
 // baseline is as many plain events of the same server, as in append.
 func measureIngest(ctx context.Context, r *run) ([]Row, error) {
 	pairs, err := r.interleave(ctx,

@@ -40,7 +40,7 @@ func (r *run) floods() []flood {
 	}
 }
 
-// measureFlood: whether what floods a thread's inbox delays the commands of the
+// measureFlood measures whether a flood of a thread's inbox delays the commands of the
 // same thread. Ours is turn/start of short turns beside the flood, the baseline the
 // same alone. Who floods is a process of the lowest priority, because senders are
 // elsewhere.

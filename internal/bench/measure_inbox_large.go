@@ -19,7 +19,7 @@ const (
 	smallInbox = "small"
 )
 
-// measureLargeInbox: what a call costs in an inbox with 100,000 items that nobody
+// measureLargeInbox measures the cost of a call in an inbox with 100,000 items that nobody
 // has acknowledged. The baseline is the same in an inbox with 100. The calls on
 // both alternate, one by one; each pair has the medians of a round.
 func measureLargeInbox(ctx context.Context, r *run) ([]Row, error) {

@@ -14,7 +14,7 @@ import (
 // and to watch them.
 const waitWindow = 90 * time.Second
 
-// measureWaiting: what it costs that many inboxes have a pending flush. Ours is
+// measureWaiting measures what it costs that many inboxes have a pending flush. Ours is
 // with all of them, the baseline the same server with one. Then the windows end:
 // how long after that everything is posted, in a server that was there all the
 // time, and in one that starts when all of them are overdue.

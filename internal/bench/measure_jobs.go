@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measureJobs: the program of a workflow is run again, and asks for its jobs one after the other,
-// which have all ended. The baseline is a look at the result of each by turn/await.
+// measureJobs runs the program of a workflow again, which asks for its jobs one after the other,
+// all of which have ended. The baseline is a look at the result of each by turn/await.
 func measureJobs(ctx context.Context, r *run) ([]Row, error) {
 	jobs := r.sizes.jobs
 	s, err := r.serve(ctx, r.newDir("jobs"))

@@ -19,7 +19,7 @@ const pace = 5 * time.Millisecond
 // latencyThread is where the events of the measure are made.
 const latencyThread = "bench_latency"
 
-// measureLatency: from the moment an agent emits an event to its arrival at a
+// measureLatency measures the time from the moment an agent emits an event to its arrival at a
 // client, with 1 and with 100 streams. The agent writes the time into the
 // event; client and server read the same clock. The baseline is the time of an
 // fsync plus the time that the in-memory program needs from appending a line,
@@ -198,7 +198,7 @@ func (r *run) requested(ctx context.Context, s *server) ([]float64, error) {
 // lineBytes is about the length of the measured frames.
 const lineBytes = 400
 
-// produced has the in-memory program make lines at the pace, and returns for
+// produced makes the in-memory program write lines at the pace, and returns for
 // each delivery the milliseconds from its making to its arrival.
 func (r *run) produced(ctx context.Context, address string, streams int) ([]float64, error) {
 	n := r.sizes.paced

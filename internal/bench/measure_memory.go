@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/internal/bench/wire"
 )
 
-// measureMemory: the resident memory of an idle stream. The baseline is a
+// measureMemory measures the resident memory of an idle stream. The baseline is a
 // handler that waits. Descriptors: Go raises the soft limit to the hard limit,
 // which must be above the number of streams.
 func measureMemory(ctx context.Context, r *run) ([]Row, error) {

@@ -13,7 +13,7 @@ import (
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// measureReplay: a log from disk, to one stream. The baseline reads the same
+// measureReplay measures the replay of a log from disk to one stream. The baseline reads the same
 // rows of the same file and writes the same frames.
 func measureReplay(ctx context.Context, r *run) ([]Row, error) {
 	events := int64(r.sizes.replayEvents)
@@ -75,7 +75,7 @@ func measureReplay(ctx context.Context, r *run) ([]Row, error) {
 // less than a second, too little on a noisy machine.
 const replayTimes = 3
 
-// several is the rate of several replays, one after the other.
+// several returns the rate of several replays, one after the other.
 func several(ctx context.Context, replay func(context.Context) (time.Duration, int64, error), n int64) (rate float64, bytes int64, err error) {
 	var total time.Duration
 	for range replayTimes {

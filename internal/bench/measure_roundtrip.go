@@ -14,7 +14,7 @@ import (
 // inFlight are the measured windows of round trips.
 var inFlight = []int{1, 16}
 
-// measureRoundTrips: requests a second on one connection, with 1 and with 16
+// measureRoundTrips measures requests a second on one connection, with 1 and with 16
 // in flight. The baseline is the JSON-RPC library on a plain socket, with a
 // result of the same size.
 func measureRoundTrips(ctx context.Context, r *run) ([]Row, error) {

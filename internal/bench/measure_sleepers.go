@@ -23,7 +23,7 @@ const (
 	sleepersMiB = 256
 )
 
-// measureSleepers: streams that ask for large events and do not read. Their memory is
+// measureSleepers measures streams that ask for large events and do not read. Their memory is
 // beside that of as many idle streams, without a collection; events and replays of
 // others are beside those without sleepers.
 func measureSleepers(ctx context.Context, r *run) ([]Row, error) {

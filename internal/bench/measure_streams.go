@@ -21,7 +21,7 @@ const (
 	caughtUpWithin = time.Second
 )
 
-// measureStreams: the rate of appends while 100 streams read every event live.
+// measureStreams measures the rate of appends while 100 streams read every event live.
 func measureStreams(ctx context.Context, r *run) ([]Row, error) {
 	var lags []float64
 	pairs, err := r.interleave(ctx,

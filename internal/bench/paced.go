@@ -54,7 +54,7 @@ func (r *run) paced(ctx context.Context, o pacedOptions) ([]float64, error) {
 	return w.times(sent), nil
 }
 
-// pacedTrips is the median of the milliseconds of a holon/status round trip at
+// pacedTrips returns the median of the milliseconds of a holon/status round trip at
 // the pace: the part of a request that is neither log nor disk.
 func (r *run) pacedTrips(ctx context.Context, address string) (float64, error) {
 	c, err := wire.Open(ctx, address, "POST", "/rpc/stream", readLimit)
@@ -85,7 +85,7 @@ func (r *run) pacedTrips(ctx context.Context, address string) (float64, error) {
 	return median(times), nil
 }
 
-// percentile is the value below which the given part of the values lies.
+// percentile returns the value below which the given part of the values lies.
 func percentile(values []float64, part float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(len(sorted)-1, int(part*float64(len(sorted))))]

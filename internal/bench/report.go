@@ -105,7 +105,7 @@ func (r Row) note(format string, args ...any) Row {
 	return r
 }
 
-// median is the middle of the values, NaN if there are none.
+// median returns the middle of the values, NaN if there are none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

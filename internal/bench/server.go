@@ -117,13 +117,13 @@ func (s *server) status(ctx context.Context) (st status, err error) {
 	return st, err
 }
 
-// rawStatus is the result of holon/status as sent.
+// rawStatus returns the result of holon/status as sent.
 func (s *server) rawStatus(ctx context.Context) (raw json.RawMessage, err error) {
 	err = s.client.Call(ctx, "holon/status", nil, &raw)
 	return raw, err
 }
 
-// metric is the sum of all lines of a metric.
+// metric returns the sum of all lines of a metric.
 func (s *server) metric(ctx context.Context, name string) (sum float64, err error) {
 	var text strings.Builder
 	if err := get(ctx, http.DefaultClient, "http://"+s.address+"/metrics", &text); err != nil {

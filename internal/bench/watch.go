@@ -56,7 +56,7 @@ func (w *watch) wait(ctx context.Context) error {
 	return nil
 }
 
-// times are the milliseconds of each delivery. Line i of each stream was sent
+// times returns the milliseconds of each delivery. Line i of each stream was sent
 // at sent[i]; a zero time is ignored. wait must have returned nil.
 func (w *watch) times(sent []time.Time) []float64 {
 	var times []float64

@@ -95,7 +95,7 @@ func knownUser(uid uint32) (uint32, error) {
 	return uid, nil
 }
 
-// overflowUID is the uid that the kernel reports for users it cannot name here.
+// overflowUID returns the uid that the kernel reports for users it cannot name here.
 // It is a setting, so it is read each time. If it cannot be read, no uid is
 // certain.
 func overflowUID() (uint32, error) {

@@ -95,7 +95,7 @@ func noNumber(text []byte) int {
 	return 0
 }
 
-// unitOf is the UTF-16 unit of the escape, like \ud83d, that a text begins with; 0 if it
+// unitOf returns the UTF-16 unit of the escape, like \ud83d, that a text begins with; 0 if it
 // begins with none.
 func unitOf(text []byte) rune {
 	if len(text) < escapeLen || text[0] != '\\' || text[1] != 'u' {

@@ -44,7 +44,7 @@ func Of(word string, candidates []string) string {
 	return best
 }
 
-// Hint is what an error says behind a word that it refuses: "; did you mean list?". It is
+// Hint returns the text of an error behind a word that it refuses: "; did you mean list?". It is
 // "" if no candidate is near.
 func Hint(word string, candidates []string) string {
 	if is := Of(word, candidates); is != "" {
@@ -53,7 +53,7 @@ func Hint(word string, candidates []string) string {
 	return ""
 }
 
-// NoneOf says that a word is none of those that are possible, and which of several may be
+// NoneOf reports that a word is not one of the possible ones, and which of several may be
 // meant.
 func NoneOf[T ~string](word T, known []T) string {
 	names := make([]string, len(known))
@@ -72,7 +72,7 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(letters(a), letters(b))
 }
 
-// errorsIn is how many typing errors lead from one text to the other, in bytes: the
+// errorsIn returns how many typing errors lead from one text to the other, in bytes: the
 // distance of Damerau and Levenshtein, in which no part is edited twice.
 func errorsIn(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

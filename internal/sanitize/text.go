@@ -125,10 +125,10 @@ func (l *line) add(piece []byte) bool {
 	return true
 }
 
-// cut is the line if not all did fit.
+// cut returns the line if not all did fit.
 func (l *line) cut() string { return string(append(l.text[:l.max-1], '…')) }
 
-// Sequence is the length in bytes of the escape sequence that s begins with, 0 if it
+// Sequence returns the length in bytes of the escape sequence that s begins with, 0 if it
 // begins with none. One without an end reaches to the end of s, or to where it
 // becomes too long for a sequence.
 func Sequence(s string) int {

@@ -80,7 +80,7 @@ func Explain(err error) *Error {
 	return malformed("", err)
 }
 
-// members are the names of the members of a struct, also of embedded ones.
+// members returns the names of the members of a struct, also of embedded ones.
 func members(t reflect.Type) (names []string) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil

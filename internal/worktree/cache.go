@@ -56,7 +56,7 @@ type Counts struct {
 	Entries int // directories that are known
 }
 
-// Counts are what the Cache has done; a nil one has done nothing.
+// Counts returns what the Cache has done; a nil one has done nothing.
 func (c *Cache) Counts() Counts {
 	if c == nil {
 		return Counts{}

@@ -75,7 +75,7 @@ func (r *repository) findCommon() error {
 	return nil
 }
 
-// within is a path that may be relative to dir.
+// within returns a path that may be relative to dir.
 func within(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -28,7 +28,7 @@ func NewCollapser(asOf int64, markers ...Marker) *Collapser {
 	return c
 }
 
-// AsOf is the seq that the response must name as as_of_seq.
+// AsOf returns the seq that the response must name as as_of_seq.
 func (c *Collapser) AsOf() int64 { return c.asOf }
 
 // Add adds a marker. They may come in any order.
@@ -44,7 +44,7 @@ func (c *Collapser) Add(m Marker) {
 	s.Add(m)
 }
 
-// Hides says what of a turn's lineage is left out: if hidden, the events whose
+// Hides reports what of a turn's lineage is left out: if hidden, the events whose
 // seq is above after. A store that numbers lineages calls it once for each
 // lineage instead of for each event.
 func (c *Collapser) Hides(turnID string, lineage []Ref) (after int64, hidden bool) {

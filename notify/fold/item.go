@@ -37,7 +37,7 @@ type itemPart struct {
 	live   bool
 }
 
-// Text is the text that grows by deltas: content[0].text of an agent_message,
+// Text returns the text that grows by deltas: content[0].text of an agent_message,
 // text of reasoning, output of tool_call and command_execution. Other kinds
 // have no text. from is the offset in that field at which text begins: above 0
 // if the view began in the middle of the item.

@@ -59,7 +59,7 @@ func (s *Markers) Add(m Marker) {
 	s.steps[m.Step] = append(kept, cutoff{m.NewEpoch, m.After})
 }
 
-// Hides says what of a lineage is superseded: if hidden, the events whose seq
+// Hides reports what of a lineage is superseded: if hidden, the events whose seq
 // is above after. This is the whole rule, evaluated once for all events of a
 // try.
 func (s *Markers) Hides(lineage []Ref) (after int64, hidden bool) {

@@ -93,7 +93,7 @@ type Change struct {
 	Superseded []Entry
 }
 
-// Cursor is the seq up to which the view has read: where to resume.
+// Cursor returns the seq up to which the view has read: where to resume.
 func (v *View) Cursor() int64 { return v.cursor }
 
 // Advance moves the cursor, never back. It is for positions that come without
@@ -193,7 +193,7 @@ func (v *View) Forget(turnID string) {
 // Turn returns a turn, nil if it is not known or has been forgotten.
 func (v *View) Turn(turnID string) *Turn { return v.turns[turnID] }
 
-// Len is the number of turns that are kept.
+// Len returns the number of turns that are kept.
 func (v *View) Len() int { return len(v.turns) }
 
 // Turns calls f with each turn that is kept, in no particular order, until it

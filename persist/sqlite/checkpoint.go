@@ -105,7 +105,7 @@ type writeBack struct {
 	steps int
 }
 
-// after is called after a step of a prune, and writes back when that is due.
+// after runs after a step of a prune, and writes back when that is due.
 func (b *writeBack) after(ctx context.Context) (err error) {
 	if b.steps++; b.steps < writeBackSteps {
 		return nil

@@ -104,7 +104,7 @@ func SchemaVersion() int {
 	return len(steps)
 }
 
-// copyName is the path of the copy from before a migration.
+// copyName returns the path of the copy from before a migration.
 func copyName(dir string, version int, now time.Time) string {
 	return filepath.Join(dir, "backups", fmt.Sprintf("before-schema-%d-%s.db", version+1, now.UTC().Format("20060102T150405.000Z")))
 }

@@ -258,7 +258,7 @@ func position(c *conn, at *turns.Position) error {
 	return err
 }
 
-// ends is position without the id of the log.
+// ends works like position, without the id of the log.
 func ends(c *conn, first, latest *int64) error {
 	var at turns.Position
 	err := position(c, &at)

@@ -83,7 +83,7 @@ func (s *Store) prunable(ctx context.Context, before int64) (int64, error) {
 // the first Prune.
 func (s *Store) KeepFrom(floor func() int64) { s.floor = floor }
 
-// noFloor is the floor of a store without KeepFrom: all may be pruned.
+// noFloor returns the floor of a store without KeepFrom: all may be pruned.
 func noFloor() int64 { return math.MaxInt64 }
 
 // pruneStep removes some of the oldest events below before, and returns how many.

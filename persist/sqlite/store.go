@@ -181,7 +181,7 @@ func (s *Store) Stored(ctx context.Context, key string) (*ledger.Stored, error) 
 	return s.reader.Stored(ctx, key)
 }
 
-// Tail is where committed events are published.
+// Tail returns the tail to which committed events are published.
 func (s *Store) Tail() *notify.Tail { return s.tail }
 
 // Close writes the log back into the database and closes everything. Run must

@@ -55,10 +55,10 @@ func (s *statements) table(t *ledger.Table) tableSQL {
 	return sql
 }
 
-// allOf is the condition that these columns have the bound values.
+// allOf returns the condition that these columns have the bound values.
 func allOf(columns []string) string { return strings.Join(columns, " = ? AND ") + " = ?" }
 
-// from is the beginning of a query for these columns by an index. It names the
+// from returns the beginning of a query for these columns by an index. It names the
 // index, so that the query fails if the index is missing, instead of scanning
 // the table.
 func from(ix *ledger.Index, columns []string) string {
@@ -72,7 +72,7 @@ func from(ix *ledger.Index, columns []string) string {
 	return sql + " WHERE "
 }
 
-// partial is the condition of a partial index, written as in its migration:
+// partial returns the condition of a partial index, written as in its migration:
 // that is how SQLite knows that it may use the index.
 func partial(ix *ledger.Index) (conditions []string) {
 	for _, o := range ix.Where {
@@ -86,7 +86,7 @@ func partial(ix *ledger.Index) (conditions []string) {
 	return conditions
 }
 
-// filter is the condition of Range.Only. The plus sign keeps SQLite from
+// filter returns the condition of Range.Only. The plus sign keeps SQLite from
 // choosing an index of the column.
 func filter(list []ledger.Only) (conditions []string) {
 	for _, o := range list {
@@ -95,7 +95,7 @@ func filter(list []ledger.Only) (conditions []string) {
 	return conditions
 }
 
-// oneOf is the condition that a column has one of the values, each as spelled.
+// oneOf returns the condition that a column has one of the values, each as spelled.
 func oneOf(o ledger.Only, spelled func(any) string) string {
 	if len(o.Values) == 1 && o.Values[0] == nil {
 		return o.Column + " IS NULL"
@@ -110,7 +110,7 @@ func oneOf(o ledger.Only, spelled func(any) string) string {
 	return o.Column + " IN (" + strings.Join(list, ", ") + ")"
 }
 
-// notSuperseded is the condition that a row of the table is not superseded.
+// notSuperseded returns the condition that a row of the table is not superseded.
 func notSuperseded(table string, s *ledger.Superseded) string {
 	return "NOT EXISTS (SELECT 1 FROM " + s.By.Table.Name + " s WHERE s." + s.By.Columns[0] + " = " + table + "." + s.Ref +
 		" AND " + table + "." + s.Seq + " > s." + s.After + ")"
@@ -168,7 +168,7 @@ func (s *statements) scan(r ledger.Range) string {
 	return sql
 }
 
-// arguments are the values that the SQL of a range binds.
+// arguments returns the values that the SQL of a range binds.
 func arguments(r ledger.Range) []driver.Value {
 	args := bound(r.Prefix)
 	for _, v := range [...]any{r.After, r.Until} {
@@ -242,7 +242,7 @@ func (t *tx) Delete(table *ledger.Table, key ...any) error {
 	return err
 }
 
-// bound are values as the driver takes them.
+// bound returns values as the driver takes them.
 func bound(list []any) []driver.Value {
 	args := make([]driver.Value, len(list), len(list)+2)
 	for i, v := range list {

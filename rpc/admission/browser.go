@@ -74,7 +74,7 @@ func (g *Gate) checkOrigin(r *http.Request, own hostPort, ownKnown bool) (allowe
 	return "", nil
 }
 
-// scheme is the scheme of the request's own origin, as its client sees it.
+// scheme returns the scheme of the request's own origin, as its client sees it.
 func (g *Gate) scheme(r *http.Request) string {
 	if g.secure || r.TLS != nil {
 		return "https"
@@ -82,7 +82,7 @@ func (g *Gate) scheme(r *http.Request) string {
 	return "http"
 }
 
-// isPreflight tells a CORS preflight (Fetch standard, "CORS-preflight
+// isPreflight distinguishes a CORS preflight (Fetch standard, "CORS-preflight
 // request") from another OPTIONS request.
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
@@ -96,7 +96,7 @@ func allowCrossOrigin(h http.Header, origin string) {
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
 }
 
-// answerPreflight says what an allowed origin may send. Browsers send no
+// answerPreflight answers with what an allowed origin may send. Browsers send no
 // credentials with a preflight, so it is answered before the token is checked.
 func answerPreflight(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()

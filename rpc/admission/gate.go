@@ -59,7 +59,7 @@ func (g *Gate) Observe(f func(Refusal)) *Gate {
 
 type peerKey struct{}
 
-// ConnContext is the http.Server hook that remembers the connection. The first
+// ConnContext returns the http.Server hook that remembers the connection. The first
 // request on it without a token looks up which user owns the other end of the
 // socket. Nothing is looked up before that. A connection whose server lacks the
 // hook needs the token.

@@ -81,7 +81,7 @@ type Policy struct {
 	BehindProxy bool
 }
 
-// KindOf tells the kind of a --listen value (host:port or unix:PATH) without
+// KindOf returns the kind of a --listen value (host:port or unix:PATH) without
 // resolving names: "localhost" counts as loopback, any other name does not.
 // The caller that binds a name confirms the result with [KindOfAddr].
 func KindOf(listen string) (Kind, error) {
@@ -111,7 +111,7 @@ func KindOf(listen string) (Kind, error) {
 	return OtherTCP, nil
 }
 
-// KindOfAddr tells the kind of an address that is already bound. An unknown
+// KindOfAddr returns the kind of an address that is already bound. An unknown
 // type of address counts as reachable from other machines.
 func KindOfAddr(addr net.Addr) Kind {
 	switch a := addr.(type) {

@@ -65,7 +65,7 @@ func (c *Client) AwaitReconnect(ctx context.Context, attempt int, err error) err
 	return nil
 }
 
-// waitAfter is the wait before an attempt after err. A wait that the server has asked for
+// waitAfter returns the wait before an attempt after err. A wait that the server has asked for
 // is not cut short, so enough is nil then.
 func (c *Client) waitAfter(err error, backoff Backoff, attempt int) (wait time.Duration, enough <-chan struct{}) {
 	wait, enough = backoff.wait(attempt, c.near()), c.retryNow()
@@ -81,7 +81,7 @@ func (c *Client) near() bool {
 	return err == nil && isLocal(endpoint.URL)
 }
 
-// RetryNow has the subscriptions that wait for their next attempt make it at once:
+// RetryNow makes the subscriptions that wait for their next attempt try at once:
 // the server has answered somebody else, or a person has asked. A wait that the
 // server itself wants is kept.
 func (c *Client) RetryNow() {
@@ -91,7 +91,7 @@ func (c *Client) RetryNow() {
 	c.retried = make(chan struct{})
 }
 
-// retryNow is closed by the next RetryNow.
+// retryNow returns a channel that is closed by the next RetryNow.
 func (c *Client) retryNow() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

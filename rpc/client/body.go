@@ -76,7 +76,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, s.reason(err)
 }
 
-// reason is why err came.
+// reason returns why err came.
 func (s *Stream) reason(err error) error {
 	if err != nil && context.Cause(s.ctx) == errSilent {
 		return &SilentError{Limit: s.limit}

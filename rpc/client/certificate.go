@@ -77,7 +77,7 @@ type CertificateError struct {
 	text string
 }
 
-// Error says what is wrong with the certificate.
+// Error describes what is wrong with the certificate.
 func (e *CertificateError) Error() string { return "the certificate of " + e.URL + " " + e.text }
 
 // Unwrap returns the error of crypto/tls.
@@ -107,7 +107,7 @@ func ofCertificate(endpoint Endpoint, err error) *CertificateError {
 	return e
 }
 
-// untrusted says who has signed the certificates of a server.
+// untrusted names who has signed the certificates of a server.
 func untrusted(chain []*x509.Certificate) string {
 	if len(chain) == 0 {
 		return "is not trusted"

@@ -124,7 +124,7 @@ func Discover(dataDir string) Resolver {
 	}
 }
 
-// DiscoverOrDefault is Discover that falls back to DefaultURL when no server
+// DiscoverOrDefault works like Discover, but falls back to DefaultURL when no server
 // runs on the data directory: for a directory that the user has not named. It
 // is unknown whose server listens at the default address, so no token is sent
 // there.
@@ -192,7 +192,7 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 	return record, nil
 }
 
-// first is the first URL that begins with one of these, in their order.
+// first returns the first URL that begins with one of these, in their order.
 func (r ServerRecord) first(prefixes ...string) (string, bool) {
 	for _, prefix := range prefixes {
 		for _, candidate := range r.URLs {

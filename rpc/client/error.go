@@ -54,7 +54,7 @@ type Error struct {
 	HTTPStatus int
 }
 
-// Error says the message with its kind and, when known, the field.
+// Error returns the message with its kind and, when known, the field.
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Field != "" {
@@ -93,7 +93,7 @@ func (e *SchemeError) Error() string {
 	return fmt.Sprintf("%s answers in https: its address is %s", e.URL, e.Other())
 }
 
-// Other is the URL with the other scheme.
+// Other returns the URL with the other scheme.
 func (e *SchemeError) Other() string {
 	_, rest, _ := strings.Cut(e.URL, "://")
 	if isTLS(e.URL) {

@@ -10,7 +10,7 @@ import (
 // have the form of this protocol; the members of the head are set even then.
 func (e Event) Fold() (fold.Event, error) { return fold.Parse(e.Method, e.Params) }
 
-// Follow is Run with the events folded into view: each is delivered with its
+// Follow works like Run, with the events folded into view: each is delivered with its
 // change to the view. With a marker (fold.Rewound), Change.Superseded lists the
 // delivered events that it supersedes. Events that do not change the view
 // (fold.Superseded, fold.Late) are delivered too, so that they can be shown

@@ -24,7 +24,7 @@ type PeerError struct {
 	Err error
 }
 
-// Error says who listens, or why that is not known.
+// Error reports who listens, or why that is not known.
 func (e *PeerError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("who listens at %s cannot be looked up, so the token was not sent: %v", e.Address, e.Err)

@@ -122,7 +122,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return nil
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (s *Session) Done() <-chan struct{} { return s.conn.DisconnectNotify() }
 
 // Err returns why the connection ended: nil while it lives and after Close,

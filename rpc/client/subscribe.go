@@ -183,7 +183,7 @@ func mayPass(err error) bool {
 	return true
 }
 
-// retryAfter is the wait that the server asked for, zero if none.
+// retryAfter returns the wait that the server asked for, zero if none.
 func retryAfter(err error) time.Duration {
 	var refused *Error
 	var closed *ClosedError
@@ -222,7 +222,7 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 	}
 }
 
-// query is where to start and what to send.
+// query returns where to start and what to send.
 func (s *Subscription) query() url.Values {
 	query := url.Values{"thread_id": s.options.ThreadIDs, "within_thread_id": s.options.WithinThreadIDs, "method": s.options.Methods, "whole_thread_id": s.options.WholeThreadIDs}
 	if s.options.Collapse {

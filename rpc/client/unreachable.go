@@ -27,7 +27,7 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// why says in words why nobody answered: what the libraries of Go say, without their names
+// why explains why nobody answered: in the words of the libraries of Go, without their names
 // and those of their calls.
 func why(err error) string {
 	var noTLS tls.RecordHeaderError

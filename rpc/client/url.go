@@ -91,7 +91,7 @@ func checkURL(raw string) error {
 	return nil
 }
 
-// withoutURL is an error of url.Parse without the URL in it.
+// withoutURL returns an error of url.Parse without the URL in it.
 func withoutURL(err error) error {
 	var parse *url.Error
 	if errors.As(err, &parse) {

@@ -18,7 +18,7 @@ const (
 	keyError
 )
 
-// known tells which member of the envelope a name is. Names are compared as
+// known returns which member of the envelope a name is. Names are compared as
 // strings, however they are escaped, and case matters.
 func known(name jsontext.Value) key {
 	switch text(name) {
@@ -38,7 +38,7 @@ func known(name jsontext.Value) key {
 	return keyOther
 }
 
-// text is the value of a JSON string.
+// text returns the value of a JSON string.
 func text(v jsontext.Value) string {
 	if len(v) < 2 {
 		return ""
@@ -70,8 +70,8 @@ func validID(v jsontext.Value) bool {
 	return false
 }
 
-// IDKey is equal for ids that are equal as JSON values, and "" for null, which
-// names no request.
+// IDKey returns a string that is equal for ids that are equal as JSON values,
+// and "" for null, which names no request.
 func IDKey(id []byte) string {
 	v := jsontext.Value(id)
 	switch {

@@ -84,7 +84,7 @@ func (p *Parser) Forget() {
 	p.reset(nil)
 }
 
-// frameFault is the result of Parse for a fault of the whole frame.
+// frameFault returns the result of Parse for a fault of the whole frame.
 func (p *Parser) frameFault(f Fault, why string) ([]Message, bool) {
 	p.members = append(p.members[:0], Message{Fault: f, Why: why})
 	return p.members, false
@@ -134,7 +134,7 @@ func (p *Parser) reset(b []byte, options ...jsontext.Options) *jsontext.Decoder 
 	return &p.dec
 }
 
-// unreadable is a message that is not JSON in UTF-8. If only characters in its
+// unreadable returns a message that is not JSON in UTF-8. If only characters in its
 // strings are wrong, such as half of a surrogate pair, its id can still be
 // read, and the client learns which request it was.
 func (p *Parser) unreadable(b []byte, err error) Message {
@@ -283,7 +283,7 @@ func (e *envelope) judge(b []byte) Message {
 	return m
 }
 
-// depth is how deep valid JSON is nested.
+// depth returns how deep valid JSON is nested.
 func depth(b []byte) int {
 	deepest, level, quoted := 0, 0, false
 	for i := 0; i < len(b); i++ {

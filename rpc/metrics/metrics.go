@@ -71,10 +71,10 @@ func (s *Set) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// ConnectionOpened and ConnectionClosed count network connections.
+// ConnectionOpened counts a network connection until ConnectionClosed.
 func (s *Set) ConnectionOpened() { s.connections.Inc() }
 
-// ConnectionClosed is the other half of ConnectionOpened.
+// ConnectionClosed ends what ConnectionOpened began.
 func (s *Set) ConnectionClosed() { s.connections.Dec() }
 
 // Unadmitted adds to the connections that are not admitted.
@@ -96,7 +96,7 @@ func (s *Set) StreamOpened(transport string) {
 	s.opened.WithLabelValues(transport).Inc()
 }
 
-// StreamClosed is the other half of StreamOpened.
+// StreamClosed ends what StreamOpened began.
 func (s *Set) StreamClosed(transport, why string) {
 	s.streams.WithLabelValues(transport).Dec()
 	s.closed.WithLabelValues(why).Inc()

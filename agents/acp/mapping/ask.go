@@ -97,7 +97,7 @@ func (s *Session) unasked(method string, params jsontext.Value, why error) ([]it
 	return s.out.take(), items.PermissionRequest{}, fmt.Errorf("%s: %w: %w", method, ErrNoQuestion, why)
 }
 
-// PermissionReply is the result of session/request_permission for an answer:
+// PermissionReply returns the result of session/request_permission for an answer:
 // the option that was chosen, by a person or at the timeout, else cancelled.
 func PermissionReply(a items.Answer) jsontext.Value {
 	if a.Outcome.OptionID == "" || a.Outcome.Type != items.OutcomeSelected && a.Outcome.Type != items.OutcomeExpired {
@@ -131,7 +131,7 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 	return s.out.take(), q, nil
 }
 
-// ElicitationReply is the result of elicitation/create for an answer to q. An
+// ElicitationReply returns the result of elicitation/create for an answer to q. An
 // answer that is no object becomes the value of the schema's only property, or
 // of a property named answer.
 func ElicitationReply(q items.Question, a items.Answer) jsontext.Value {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// besides is what the inputs of a call and of its request say and its changes, which alone are
-// shown, do not: the members of an object, or an input that is none; nil = nothing.
+// besides returns what the inputs of a call and of its request contain besides its changes, which
+// alone are shown: the members of an object, or an input that is none; nil = nothing.
 func besides(changes []items.Change, inputs ...jsontext.Value) jsontext.Value {
 	s := &inChanges{changes: changes, left: 100}
 	var value jsontext.Value

@@ -241,7 +241,7 @@ func (l *calls) begin(c *call, now shown) {
 	l.out.emit(create)
 }
 
-// show is the present state of an item of the call.
+// show returns the present state of an item of the call.
 func (c *call) show(cwd string) shown {
 	body, _ := items.Encode(items.WithText(c.as(cwd), "")) // the content was decoded before, so it encodes
 	now := shown{status: c.ending(), body: string(body), streamed: c.streams()}
@@ -251,7 +251,7 @@ func (c *call) show(cwd string) shown {
 	return now
 }
 
-// ending is the status of the call's item.
+// ending returns the status of the call's item.
 func (c *call) ending() items.Status {
 	if c.refused && c.status == items.StatusFailed {
 		return items.StatusDeclined
@@ -259,7 +259,7 @@ func (c *call) ending() items.Status {
 	return c.status
 }
 
-// whole is the content of an item of the call, with its text and raw.
+// whole returns the content of an item of the call, with its text and raw.
 func (c *call) whole(cwd string) items.Content {
 	content := c.as(cwd)
 	if c.streams() {

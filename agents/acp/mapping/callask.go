@@ -62,7 +62,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 	return whole
 }
 
-// other is the input of a request if it is another one than that of the call, which its item
+// other returns the input of a request if it is another one than that of the call, which its item
 // shows; nil = it is not, or all that is other in it is among the texts that are shown.
 func other(asked, called jsontext.Value, shown ...string) jsontext.Value {
 	isShown := func(v jsontext.Value) bool {

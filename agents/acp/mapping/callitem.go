@@ -35,7 +35,7 @@ func (c *call) kindOfItem() items.Kind {
 	return items.KindToolCall
 }
 
-// as is the content of an item of the call, without the text that grows.
+// as returns the content of an item of the call, without the text that grows.
 func (c *call) as(cwd string) items.Content {
 	switch c.kind {
 	case items.KindCommandExecution:
@@ -93,7 +93,7 @@ func (c *call) asFileChange() items.Content {
 	return item
 }
 
-// expected are the changes of a call without a diff: the files it names,
+// expected returns the changes of a call without a diff: the files it names,
 // without their texts.
 func (c *call) expected() []items.Change {
 	operation := "modify"
@@ -134,7 +134,7 @@ func (c *call) kindOfTool() string {
 	return "other"
 }
 
-// given is the tool's input, nil for an empty one: agents announce a call
+// given returns the tool's input, nil for an empty one: agents announce a call
 // before its input.
 func (c *call) given() items.Raw {
 	if f, err := fieldsOf(c.input); !present(c.input) || err == nil && len(f) == 0 {
@@ -143,7 +143,7 @@ func (c *call) given() items.Raw {
 	return clean(c.input)
 }
 
-// text is the tool's output, unless that streams: its text, else the text of
+// text returns the tool's output, unless that streams: its text, else the text of
 // its raw output.
 func (c *call) text() string {
 	text := c.content.text
@@ -159,7 +159,7 @@ func (c *call) text() string {
 	return c.rawText()
 }
 
-// unfenced is text without the Markdown that claude-agent-acp puts around the
+// unfenced returns text without the Markdown that claude-agent-acp puts around the
 // output of a command and around an error.
 func unfenced(text string) string {
 	for _, fence := range []string{"```console\n", "```\n"} {
@@ -215,7 +215,7 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:maxShort], "") + "…"
 }
 
-// failure says why a call failed, "" if it did not. A command with an exit code
+// failure explains why a call failed, "" if it did not. A command with an exit code
 // has its reason in its output.
 func (c *call) failure() string {
 	if c.status != items.StatusFailed {

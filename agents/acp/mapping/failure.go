@@ -79,7 +79,7 @@ func failureOf(f fields) (failure Failure, ok bool) {
 	return failure, true
 }
 
-// air is the part of _meta in which agents of JetBrains AIR have their extensions.
+// air returns the part of _meta in which agents of JetBrains AIR have their extensions.
 func air(f fields) fields { return f.object("_meta").object("jetbrains").object("air") }
 
 // failures tells of failures that do not end the prompt.

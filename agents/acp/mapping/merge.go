@@ -175,7 +175,7 @@ func (c *call) exited(f fields) {
 	}
 }
 
-// directory is where a command runs.
+// directory returns where a command runs.
 func (c *call) directory(of string) string {
 	if c.cwd == "" || path.IsAbs(c.cwd) || of == "" || strings.Contains(c.cwd, `\`) {
 		if c.cwd == "" {
@@ -186,7 +186,7 @@ func (c *call) directory(of string) string {
 	return path.Join(of, c.cwd)
 }
 
-// command is the command as a person would type it: a string unchanged, the
+// command returns the command as a person would type it: a string unchanged, the
 // words of an array joined, without the shell that only runs it.
 func command(input jsontext.Value) string {
 	if s, ok := textOf(input); ok {

@@ -243,7 +243,7 @@ func contentOf(kind items.Kind, text string) items.Content {
 	return items.NewAgentMessage(text)
 }
 
-// blockText is the text of a content block; ok is false for every other block.
+// blockText returns the text of a content block; ok is false for every other block.
 func blockText(raw jsontext.Value) (text string, ok bool) {
 	f, err := fieldsOf(raw)
 	if err != nil || f.text("type") != "text" {

@@ -45,7 +45,7 @@ func New(o Options) *Session {
 	return s
 }
 
-// Begin says that a prompt starts. index is its index in its turn, from 0: the
+// Begin records that a prompt starts. index is its index in its turn, from 0: the
 // usage of a turn is the sum of its prompts. It returns what Flush would; the
 // prompt may emit it.
 func (s *Session) Begin(index int) []items.Op {
@@ -78,7 +78,7 @@ func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.O
 	return s.promptEnded(result, status)
 }
 
-// PromptFailed is PromptEnded for a prompt that has failed: its result has a Failure,
+// PromptFailed works like PromptEnded for a prompt that has failed: its result has a Failure,
 // or it has none, because the agent has died or answered with an error. The items that
 // end with the prompt end failed.
 func (s *Session) PromptFailed(result jsontext.Value) []items.Op {

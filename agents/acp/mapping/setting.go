@@ -73,7 +73,7 @@ func (s *Session) Configured(name string) []items.Op {
 	return s.out.take()
 }
 
-// nameOf is the Name of the Setting of an option: the first option of category mode
+// nameOf returns the Name of the Setting of an option: the first option of category mode
 // or model says the thread's.
 func (c *config) nameOf(i int) string {
 	o := c.OptionChoices[i]

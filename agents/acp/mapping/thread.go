@@ -29,19 +29,19 @@ func (s *Session) Opened(result jsontext.Value) []items.Op {
 	return s.out.take()
 }
 
-// ModeSet says that the agent has accepted session/set_mode.
+// ModeSet records that the agent has accepted session/set_mode.
 func (s *Session) ModeSet(modeID string) []items.Op {
 	s.thread.choose("mode", modeID)
 	return s.out.take()
 }
 
-// ModelSet says that the agent has accepted session/set_model.
+// ModelSet records that the agent has accepted session/set_model.
 func (s *Session) ModelSet(modelID string) []items.Op {
 	s.thread.choose("model", modelID)
 	return s.out.take()
 }
 
-// Config is the thread's present config, a JSON object; nil as long as nothing
+// Config returns the thread's present config, a JSON object; nil as long as nothing
 // is known.
 func (s *Session) Config() jsontext.Value { return s.thread.encode() }
 
@@ -115,7 +115,7 @@ func (t *thread) restore(raw jsontext.Value) {
 	t.emitted = t.encode()
 }
 
-// encode is the config with its members always in the same order; nil if it is
+// encode returns the config with its members always in the same order; nil if it is
 // empty.
 func (t *thread) encode() jsontext.Value {
 	b, err := json.Marshal(&t.config, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))

@@ -104,7 +104,7 @@ type WorkerAgent struct {
 	ClaimTimeout time.Duration // 0: a turn waits for a worker forever
 }
 
-// newAgent is an agent before its definition is read, with the defaults of
+// newAgent returns an agent before its definition is read, with the defaults of
 // every kind. finished removes those of the other kinds.
 func newAgent() Agent {
 	return Agent{
@@ -243,7 +243,7 @@ var agents = tables[Agent]{
 	},
 }
 
-// kind is the agent's kind. Without a kind, an agent with a command is an exec
+// kind returns the agent's kind. Without a kind, an agent with a command is an exec
 // agent.
 func (a Agent) kind() string {
 	if a.Kind == "" && len(a.Command) > 0 {

@@ -40,7 +40,7 @@ func (l *Loaded) checkChildAgents() error {
 	return nil
 }
 
-// agentNames are the names of all agents that turns can be given to.
+// agentNames returns the names of all agents that turns can be given to.
 func (l *Loaded) agentNames() []string {
 	names := slices.Sorted(maps.Keys(l.Agents))
 	names = slices.DeleteFunc(names, func(name string) bool { return name == turns.KindMailbox })

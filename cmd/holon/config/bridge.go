@@ -86,12 +86,12 @@ var BridgeKeys = slices.Concat(
 	},
 )
 
-// address is a URL whose query is never shown.
+// address returns a URL whose query is never shown.
 func address(name, help string, at func(*Bridge) *string) Key[Bridge] {
 	return entry(name, Text, help, at, asSecret, func(v string) any { return bridges.ShownURL(v) })
 }
 
-// secretAt are the three keys of a secret.
+// secretAt returns the three keys of a secret.
 func secretAt(name, help string, at func(*Bridge) *SecretAt, kinds ...string) []Key[Bridge] {
 	return []Key[Bridge]{
 		hidden(name, help, func(b *Bridge) *string { return &at(b).Value }).of(kinds...),
@@ -215,7 +215,7 @@ func (b Bridge) Open(name string, getenv func(string) string) (bridges.Bridge, k
 	}, c, nil
 }
 
-// Variables are the variables of the environment that have secrets of the bridge.
+// Variables returns the variables of the environment that have secrets of the bridge.
 func (b Bridge) Variables() (names []string) {
 	for _, s := range b.secrets() {
 		if s.at.Env != "" {
@@ -225,7 +225,7 @@ func (b Bridge) Variables() (names []string) {
 	return names
 }
 
-// targets are Targets as bridges have them.
+// targets returns Targets as bridges have them.
 func (b Bridge) targets() (list []bridges.Target, err error) {
 	for _, text := range b.Targets {
 		t, err := bridges.ParseTarget(bridges.Kind(b.Kind), text)
@@ -246,7 +246,7 @@ func (b Bridge) config() kinds.Config {
 	}
 }
 
-// asKey is an error about a member as one about a key.
+// asKey returns an error about a member as one about a key.
 func asKey(err error) error {
 	if bad, ok := errors.AsType[*turns.InvalidError](err); ok {
 		return fmt.Errorf("%s: %s", bad.Field, bad.Text)

@@ -114,7 +114,7 @@ func (f *tomlFile) ordered(table map[string]toml.Primitive) []string {
 	return keys
 }
 
-// line is the line of a value, 0 if the library does not know it.
+// line returns the line of a value, 0 if the library does not know it.
 func (f *tomlFile) line(value toml.Primitive) int {
 	var at toml.ParseError
 	if err := f.meta.PrimitiveDecode(value, &position{}); errors.As(err, &at) {
@@ -176,7 +176,7 @@ func names() []string {
 	return all
 }
 
-// tomlText is the library's message with the line but without its own prefix.
+// tomlText returns the library's message with the line but without its own prefix.
 func tomlText(err error) string {
 	var at toml.ParseError
 	if errors.As(err, &at) {

@@ -14,7 +14,7 @@ type Found struct {
 	Ready bool
 }
 
-// KnownPrograms are the commands of all presets, in the order of their names.
+// KnownPrograms returns the commands of all presets, in the order of their names.
 func KnownPrograms() (programs []string) {
 	for _, name := range slices.Sorted(maps.Keys(presets)) {
 		programs = append(programs, presets[name].Command[0])

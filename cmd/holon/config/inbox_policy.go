@@ -13,7 +13,7 @@ import (
 // policyTable is the table of the policies of inboxes: [inbox] and [agents.NAME.inbox].
 const policyTable = "inbox"
 
-// policyKeys are the keys of a policy of inboxes. The order is that of its members. What is not
+// policyKeys returns the keys of a policy of inboxes. The order is that of its members. What is not
 // given stays unset: whether it has a default of its own depends on the thread.
 func policyKeys[C any](at func(*C) *inbox.Policy) []Key[C] {
 	word := func(name, help string, of func(*inbox.Policy) *string) Key[C] {
@@ -39,8 +39,8 @@ func policyKeys[C any](at func(*C) *inbox.Policy) []Key[C] {
 	return keys
 }
 
-// inboxSettings are the keys of the policy of all inboxes. They show what is built in where nothing
-// is given; whether new entries wake then depends on the agent.
+// inboxSettings returns the keys of the policy of all inboxes. They show what is built in where
+// nothing is given; whether new entries wake then depends on the agent.
 func inboxSettings() []Setting {
 	keys := policyKeys(func(c *Config) *inbox.Policy { return &c.Inbox })
 	builtIn := inbox.Policy{}.Settings("").Policy().Members()
@@ -58,7 +58,7 @@ func inboxSettings() []Setting {
 	return keys
 }
 
-// given is a key of a policy whose value may be absent.
+// given returns a key of a policy whose value may be absent.
 func given[C, T any](name string, kind Type, help string, at func(*C) *inbox.Policy, of func(*inbox.Policy) **T, read func(raw) (T, error)) Key[C] {
 	pointer := func(v raw) (*T, error) {
 		value, err := read(v)
@@ -73,7 +73,7 @@ func given[C, T any](name string, kind Type, help string, at func(*C) *inbox.Pol
 	return entry(policyTable+"."+name, kind, help, func(c *C) **T { return of(at(c)) }, pointer, show)
 }
 
-// policyError is a wrong member of a policy: its key, and what is wrong.
+// policyError returns a wrong member of a policy: its key, and what is wrong.
 func policyError(p inbox.Policy) (key, text string) {
 	bad, ok := errors.AsType[*turns.InvalidError](p.Check())
 	if !ok {

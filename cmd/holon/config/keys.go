@@ -35,21 +35,21 @@ type Key[C any] struct {
 // Setting is a key that is also a flag and a variable.
 type Setting = Key[Config]
 
-// Flag is the flag's name without dashes: max-frame-bytes.
+// Flag returns the flag's name without dashes: max-frame-bytes.
 func (k Key[C]) Flag() string { return strings.NewReplacer("_", "-", ".", "-").Replace(k.Name) }
 
-// Env is the variable's name: HOLON_MAX_FRAME_BYTES.
+// Env returns the variable's name: HOLON_MAX_FRAME_BYTES.
 func (k Key[C]) Env() string {
 	return "HOLON_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Value is the key's value in c, in a form for JSON.
+// Value returns the key's value in c, in a form for JSON.
 func (k Key[C]) Value(c *C) any { return k.get(c) }
 
 // isOf reports whether a table of this kind has the key.
 func (k Key[C]) isOf(kind string) bool { return len(k.Kinds) == 0 || slices.Contains(k.Kinds, kind) }
 
-// of says which kinds of table have the key.
+// of limits the key to these kinds of table.
 func (k Key[C]) of(kinds ...string) Key[C] { k.Kinds = kinds; return k }
 
 // Keys is the table of all settings except the tables that users name. The
@@ -158,7 +158,7 @@ func Defaults() *Config {
 	}
 }
 
-// defaultData is <XDG state>/holon. Without a home directory it stays empty
+// defaultData returns <XDG state>/holon. Without a home directory it stays empty
 // and Validate asks for --data.
 func defaultData() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
@@ -171,7 +171,7 @@ func defaultData() string {
 	return filepath.Join(home, ".local", "state", "holon")
 }
 
-// defaultFile is <XDG config>/holon/config.toml, "" without a home directory.
+// defaultFile returns <XDG config>/holon/config.toml, "" without a home directory.
 func defaultFile() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -208,12 +208,12 @@ func list[C any](name, help string, at func(*C) *[]string) Key[C] {
 	return entry(name, List, help, at, asList, same)
 }
 
-// command is a list of words, or one line that is split into them.
+// command returns a list of words, or one line that is split into them.
 func command[C any](name, help string, at func(*C) *[]string) Key[C] {
 	return entry(name, List, help, at, asCommand, same)
 }
 
-// secrets is a table of texts. Only its names are shown, because the values may
+// secrets returns a table of texts. Only its names are shown, because the values may
 // be secrets.
 func secrets[C any](name, help string, at func(*C) *map[string]string) Key[C] {
 	return entry(name, Table, help, at, asTexts, func(v map[string]string) any { return slices.Sorted(maps.Keys(v)) })

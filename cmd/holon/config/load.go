@@ -161,7 +161,7 @@ func (l *Loaded) readEnv(env map[string]string) error {
 	return nil
 }
 
-// lowerNames are the names of the settings' variables, in lower case.
+// lowerNames returns the names of the settings' variables, in lower case.
 func lowerNames() []string {
 	var all []string
 	for _, key := range Keys {

@@ -185,7 +185,7 @@ func (o *openCodeRules) ask(tool string) bool {
 
 var letter = regexp.MustCompile(`[\pL\pN]`)
 
-// openCodePattern is a pattern of OpenCode: * is any text, ? one character, and what follows
+// openCodePattern returns a pattern of OpenCode: * is any text, ? one character, and what follows
 // a blank at the end may be missing.
 func openCodePattern(pattern string) *regexp.Regexp {
 	expr := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))

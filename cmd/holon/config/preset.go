@@ -130,7 +130,7 @@ func PresetFor(program string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// InstallText says how to install the preset's program: a sentence without
+// InstallText describes how to install the preset's program: a sentence without
 // its full stop.
 func (p Preset) InstallText() string {
 	text := "Install it with: " + p.Install
@@ -140,7 +140,7 @@ func (p Preset) InstallText() string {
 	return text
 }
 
-// PresetNames are the names of all presets, sorted.
+// PresetNames returns the names of all presets, sorted.
 func PresetNames() []string { return slices.Sorted(maps.Keys(presets)) }
 
 func presetNames() string { return strings.Join(PresetNames(), ", ") }

@@ -48,7 +48,7 @@ func NormalPublicURL(raw string) (string, error) {
 	return at, nil
 }
 
-// ConsoleURL is the address under which browsers reach the console, without a slash at the
+// ConsoleURL returns the address under which browsers reach the console, without a slash at the
 // end; "" = PublicURL does not say it.
 func (c *Config) ConsoleURL() string {
 	at, err := NormalPublicURL(c.PublicURL)

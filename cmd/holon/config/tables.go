@@ -93,8 +93,8 @@ func (s tables[T]) readOne(f *tomlFile, full string, members map[string]toml.Pri
 	return t, nil
 }
 
-// flat are the members of a table with those of the tables in it that have keys of their own, such
-// as inbox.window_ms.
+// flat returns the members of a table with those of the tables in it that have keys of their own,
+// such as inbox.window_ms.
 func (s tables[T]) flat(f *tomlFile, full string, members map[string]toml.Primitive) (map[string]toml.Primitive, error) {
 	all := maps.Clone(members)
 	for name, value := range members {
@@ -113,7 +113,7 @@ func (s tables[T]) flat(f *tomlFile, full string, members map[string]toml.Primit
 	return all, nil
 }
 
-// rows are the lines of `holon config`.
+// rows returns the lines of `holon config`.
 func (s tables[T]) rows(l *Loaded) (rows []Row) {
 	all := s.at(l.Config)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -71,7 +71,7 @@ var SourceKeys = []Key[WebhookSource]{
 	entry("link_hosts", List, "the hosts to which links may lead, such as ci.example.com; given if link is", func(s *WebhookSource) *[]string { return &s.LinkHosts }, asLinkHosts, same).of(hooks.KindWebhook),
 }
 
-// expression is an expression over headers and payload. One that does not
+// expression returns an expression over headers and payload. One that does not
 // compile is an error of its own line.
 func expression(name, help string, at func(*WebhookSource) *string) Key[WebhookSource] {
 	read := func(v raw) (string, error) {
@@ -93,7 +93,7 @@ func asLinkHosts(v raw) ([]string, error) {
 	return hosts, err
 }
 
-// hidden is a text whose value is never shown.
+// hidden returns a text whose value is never shown.
 func hidden[C any](name, help string, at func(*C) *string) Key[C] {
 	return entry(name, Text, help, at, asSecret, func(v string) any {
 		if v == "" {
@@ -228,7 +228,7 @@ func (s WebhookSource) hook(name, secret string) hooks.Source {
 	}
 }
 
-// withoutKey is an error of a source's key without the key, which the caller
+// withoutKey returns an error of a source's key without the key, which the caller
 // adds.
 func withoutKey(err error) error {
 	if bad, ok := errors.AsType[*hooks.KeyError](err); ok {

@@ -117,7 +117,7 @@ func policyOf(p config.RetryPolicy) policy {
 	}
 }
 
-// reviewRules are what the configuration says about reviews, by agent.
+// reviewRules returns what the configuration says about reviews, by agent.
 func reviewRules(cfg *config.Config) map[string]turns.ReviewRule {
 	rules := make(map[string]turns.ReviewRule, len(cfg.Agents))
 	for name, a := range cfg.Agents {
@@ -126,7 +126,7 @@ func reviewRules(cfg *config.Config) map[string]turns.ReviewRule {
 	return rules
 }
 
-// inboxDefaults are what the configuration says about the policies of inboxes.
+// inboxDefaults returns what the configuration says about the policies of inboxes.
 func inboxDefaults(cfg *config.Config) inbox.Defaults {
 	d := inbox.Defaults{All: cfg.Inbox, Agents: make(map[string]inbox.Policy, len(cfg.Agents))}
 	for name, a := range cfg.Agents {
@@ -143,7 +143,7 @@ func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
 	return turns.LeasePolicy{Lease: w.Lease, ClaimTimeout: w.ClaimTimeout}
 }
 
-// ACPConfig is the configuration of an agent of kind acp; holon doctor uses it
+// ACPConfig returns the configuration of an agent of kind acp; holon doctor uses it
 // too.
 func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 	preset, _ := config.PresetFor(c.Command[0])
@@ -190,7 +190,7 @@ func variables(own map[string]string) func(string) string {
 	}
 }
 
-// asking are these modes of an agent that asks in each of them.
+// asking returns these modes of an agent that asks in each of them.
 func asking(modes map[string]string) map[string]string {
 	out := make(map[string]string, len(modes))
 	for mode := range modes {
@@ -199,7 +199,7 @@ func asking(modes map[string]string) map[string]string {
 	return out
 }
 
-// installHint says how to install a known program, "" for others.
+// installHint describes how to install a known program, "" for others.
 func installHint(c config.Agent) string {
 	preset, ok := config.PresetFor(c.Command[0])
 	if !ok {
@@ -208,7 +208,7 @@ func installHint(c config.Agent) string {
 	return preset.InstallText()
 }
 
-// absolute is the absolute path of a program, as the protocol requires. A
+// absolute returns the absolute path of a program, as the protocol requires. A
 // program that is not found stays unchanged: the agent then reports that it
 // cannot start it.
 func absolute(program string) string {
@@ -222,7 +222,7 @@ func absolute(program string) string {
 	return path
 }
 
-// address is the value of HOLON_URL; "" before the server listens.
+// address returns the value of HOLON_URL; "" before the server listens.
 func (a *agents) address() string {
 	if p := a.url.Load(); p != nil {
 		return *p
@@ -230,7 +230,7 @@ func (a *agents) address() string {
 	return ""
 }
 
-// memory is how much memory the processes of an agent use; 0 = none, or not known.
+// memory returns how much memory the processes of an agent use; 0 = none, or not known.
 func (a *agents) memory(name string) int64 {
 	for _, agent := range a.list {
 		if m, ok := agent.(turns.Measured); ok && agent.Info().Name == name {

@@ -92,7 +92,7 @@ func (d *daemon) sayDataHere() {
 	d.say("The log in ./data is not used. To serve it: %s serve --data data", shellWord(program()))
 }
 
-// program is the command with which the user can start this program again.
+// program returns the command with which the user can start this program again.
 func program() string {
 	if typed := os.Args[0]; !strings.ContainsRune(typed, filepath.Separator) {
 		return typed // a shell found it

@@ -113,7 +113,7 @@ func (d *deliveries) open(b *bridges.Bridge, current bridges.Secrets, previous *
 	return kinds.New(c, d.shared)
 }
 
-// setOwn tells where this server listens, so that no bridge connects there.
+// setOwn sets where this server listens, so that no bridge connects there.
 func (d *daemon) setOwn() {
 	var own []netip.AddrPort
 	for _, l := range d.listeners {

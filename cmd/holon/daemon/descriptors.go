@@ -12,7 +12,7 @@ import (
 // Later it holds four.
 const agentStart = 9
 
-// connectionBounds are max_connections and max_unadmitted_connections. All connections of
+// connectionBounds returns max_connections and max_unadmitted_connections. All connections of
 // all listeners together leave max(32, a quarter) of the process's descriptors to the
 // rest: an idle server has about 30, most of them of the store. Of the connections a
 // quarter, and where descriptors are few as many as an agent needs and three probes (but at

@@ -47,7 +47,7 @@ func (granter) Command() (argv []string, env map[string]string) {
 	return []string{path, "tools"}, nil
 }
 
-// workIn are, by agent, the threads in which it may start outside work.
+// workIn returns, by agent, the threads in which it may start outside work.
 func workIn(cfg *config.Config) map[string][]string {
 	list := map[string][]string{}
 	for name, a := range cfg.Agents {
@@ -56,7 +56,7 @@ func workIn(cfg *config.Config) map[string][]string {
 	return list
 }
 
-// childAgents are, by agent, those that it may start children with.
+// childAgents returns, by agent, those that it may start children with.
 func childAgents(cfg *config.Config) map[string][]string {
 	list := map[string][]string{}
 	for name, a := range cfg.Agents {

@@ -15,14 +15,14 @@ import (
 // mostLeft bounds what is counted for a line of the start page.
 const mostLeft = 100
 
-// dismissed is the seq up to which the owner of the server knows which turns ended with
+// dismissed returns the seq up to which the owner of the server knows which turns ended with
 // restarts: see holon status --dismiss.
 func dismissed(ctx context.Context, d *daemon) (int64, error) {
 	c, _, err := d.store.Reader().ReadCursor(ctx, cursors.Name{ConsumerID: cursors.SeenPrefix + "owner", StreamName: cursors.StreamRestarts})
 	return c.LastSequence, err
 }
 
-// sayLeft says how many turns were cut off by a stop or a crash, by ends after a seq, how many
+// sayLeft prints how many turns were cut off by a stop or a crash, by ends after a seq, how many
 // questions are open, and what to do about both: when is before it, "" = now. It says nothing
 // where there is nothing.
 func sayLeft(ctx context.Context, d *daemon, after int64, when string) {
@@ -48,7 +48,7 @@ func sayLeft(ctx context.Context, d *daemon, after int64, when string) {
 	}
 }
 
-// atLeast is the length of the first page of a list.
+// atLeast returns the length of the first page of a list.
 func atLeast(n int, next string) string {
 	if next != "" {
 		return fmt.Sprintf("more than %d", n)

@@ -75,7 +75,7 @@ func (d *daemon) listen() error {
 	return nil
 }
 
-// noCertificate says in words why a certificate and its key cannot be used.
+// noCertificate explains why a certificate and its key cannot be used.
 func noCertificate(cert, key string, err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "in certificate input"):
@@ -141,7 +141,7 @@ func (d *daemon) open(at string) (*listener, error) {
 // refused counts a refused request with the other errors.
 func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
 
-// consoleURLs are the addresses of the console: the public one, and those for browsers on
+// consoleURLs returns the addresses of the console: the public one, and those for browsers on
 // this machine. Behind a proxy there is only the public one, or that of the first allowed
 // host, or none.
 func (d *daemon) consoleURLs() (urls []string) {
@@ -165,7 +165,7 @@ func (d *daemon) consoleURLs() (urls []string) {
 	return urls
 }
 
-// reachable is the address that clients on this machine use: loopback for a
+// reachable returns the address that clients on this machine use: loopback for a
 // listener on all addresses.
 func reachable(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)

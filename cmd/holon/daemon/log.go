@@ -63,7 +63,7 @@ func (o *Options) Say(level zapcore.Level, text string) {
 	zap.New(jsonCore(zapcore.AddSync(o.Stderr), zapcore.DebugLevel)).Log(level, message, fields...)
 }
 
-// say says something that is no problem.
+// say prints a message that is not a problem.
 func (d *daemon) say(format string, args ...any) {
 	d.Say(zapcore.InfoLevel, fmt.Sprintf(format, args...))
 }

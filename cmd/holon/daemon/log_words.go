@@ -51,7 +51,7 @@ func (c *wordsCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 // Sync implements zapcore.Core.
 func (c *wordsCore) Sync() error { return c.to.Sync() }
 
-// words is an entry in a line.
+// words returns an entry in a line.
 func words(e zapcore.Entry, fields []zapcore.Field) string {
 	text := e.Time.Local().Format("15:04:05 ")
 	switch {

@@ -73,7 +73,7 @@ func (m *deliveryMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// withZeros is how many deliveries came into each state, with those of the bridges that
+// withZeros returns how many deliveries came into each state, with those of the bridges that
 // have had none, so that a rate sees the first one.
 func withZeros(s dispatch.Stats) []dispatch.DeliveryCounts {
 	list := slices.Clone(s.Became)

@@ -96,7 +96,7 @@ func (m *turnMetrics) observe(s *turns.Stats) {
 	}
 }
 
-// currency is the label of a cost: its currency, if that looks like one of ISO 4217 and
+// currency returns the label of a cost: its currency, if that looks like one of ISO 4217 and
 // there are not too many already.
 func (m *turnMetrics) currency(c *items.Cost) string {
 	name := c.Currency
@@ -120,7 +120,7 @@ func (m *turnMetrics) currency(c *items.Cost) string {
 	return name
 }
 
-// buildInfo is 1, and says what runs.
+// buildInfo returns a metric that is 1 and names the running version.
 func (d *daemon) buildInfo() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holon_build_info", Help: "1; the labels say what runs.",

@@ -81,7 +81,7 @@ func (s *Stderr) Close() {
 	}
 }
 
-// Dropped is what was dropped since the start.
+// Dropped returns what was dropped since the start.
 func (s *Stderr) Dropped() Dropped {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Stderr) add(text []byte, to *lineQueue) {
 	s.changed.Signal()
 }
 
-// write is the goroutine of s.
+// write runs the goroutine of s.
 func (s *Stderr) write() {
 	defer close(s.done)
 	chunk := make([]byte, 0, stderrChunk)

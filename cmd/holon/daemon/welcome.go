@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 )
 
-// welcome tells the person who has started the server on a terminal what to do next:
+// welcome shows the person who has started the server on a terminal what to do next:
 // how to open it, and how to use the coding agents of this machine.
 func (d *daemon) welcome() {
 	holon, data := shellWord(program()), ""
@@ -28,7 +28,7 @@ func (d *daemon) welcome() {
 	d.say("\nCtrl-C stops the server; everything that was said is kept.")
 }
 
-// sayAgents says how to use the agents of the server, and the coding agents of this
+// sayAgents prints how to use the agents of the server, and the coding agents of this
 // machine that it could have.
 func (d *daemon) sayAgents(holon, data string) {
 	names := slices.Sorted(maps.Keys(d.cfg.Agents))
@@ -60,7 +60,7 @@ func runs(a config.Agent, f config.Found) bool {
 	return a.Kind == config.KindACP && f.Ready && len(a.Command) > 0 && filepath.Base(a.Command[0]) == f.Command[0]
 }
 
-// howToUse is what to do to run a turn of an agent of the server.
+// howToUse returns the instruction to run a turn of an agent of the server.
 func (d *daemon) howToUse(holon, data, name string) string {
 	a := d.cfg.Agents[name]
 	if err := a.Missing(); err != nil {
@@ -79,7 +79,7 @@ func (d *daemon) howToUse(holon, data, name string) string {
 	return fmt.Sprintf("%s run%s%s \"%s\"%s", holon, data, which, prompt, note)
 }
 
-// howToAdd is what to do to give the server an agent that was found.
+// howToAdd returns the instruction to give the server an agent that was found.
 func (d *daemon) howToAdd(holon string, f config.Found) string {
 	again := append(slices.Clone(d.Welcome), "--agent", f.Name)
 	for i := range again {
@@ -94,7 +94,7 @@ func (d *daemon) howToAdd(holon string, f config.Found) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellWord is a word as a shell reads it.
+// shellWord returns a word as a shell reads it.
 func shellWord(word string) string {
 	if plainWord.MatchString(word) {
 		return word

@@ -75,7 +75,7 @@ func (d *daemon) followLog(ctx context.Context) (*follow.Dispatcher, error) {
 	return followers, d.engine.Inboxes().Follow(ctx, followers, position.LogID, d.store.Tail().Head)
 }
 
-// limits are the bounds that the configuration sets, and the process.
+// limits returns the bounds that the configuration sets, and the process.
 func (d *daemon) limits() api.Limits {
 	connections, unadmitted := d.connectionBounds()
 	return api.Limits{

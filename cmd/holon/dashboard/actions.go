@@ -171,7 +171,7 @@ func (p *program) startThread(a screen.StartThread, call func(string, any) error
 	return started, nil
 }
 
-// absolute is a directory as a person types it, for the server.
+// absolute returns a directory as a person types it, for the server.
 func absolute(path, cwd string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -184,7 +184,7 @@ func absolute(path, cwd string) string {
 	return path
 }
 
-// report says how a request ended.
+// report shows how a request ended.
 func (p *program) report(now time.Time, done screen.Done) {
 	if done.Err != nil {
 		p.askStorage(done.Err)
@@ -221,7 +221,7 @@ func (p *program) report(now time.Time, done screen.Done) {
 	}
 }
 
-// renamed says whose title a thread has now.
+// renamed reports whose title a thread has now.
 func renamed(a screen.Rename) string {
 	if a.Title == "" {
 		return "It has no title until its agent gives one."
@@ -229,7 +229,7 @@ func renamed(a screen.Rename) string {
 	return "Renamed. The agent keeps this title."
 }
 
-// reviewed says what follows from a verdict.
+// reviewed describes what follows from a verdict.
 func reviewed(a screen.Review, result json.RawMessage) string {
 	var r struct {
 		ContinuedBy string `json:"continued_by"`
@@ -245,7 +245,7 @@ func reviewed(a screen.Review, result json.RawMessage) string {
 	return "Approved."
 }
 
-// retriedLost says what became of the turns that ended with a restart.
+// retriedLost describes what became of the turns that ended with a restart.
 func retriedLost(result json.RawMessage) string {
 	var r screen.Retried
 	if json.Unmarshal(result, &r) != nil {
@@ -258,7 +258,7 @@ func retriedLost(result json.RawMessage) string {
 	return text
 }
 
-// askStorage has the feed ask whether the server can store anything, after a request was
+// askStorage makes the feed ask whether the server can store anything, after a request was
 // refused because it cannot.
 func (p *program) askStorage(err error) {
 	if storageOf(err) == "" {
@@ -270,7 +270,7 @@ func (p *program) askStorage(err error) {
 	}
 }
 
-// explain says an error in words, and what to do about it.
+// explain describes an error in words, and what to do about it.
 func (p *program) explain(err error) string {
 	text := screen.Words(err)
 	if p.o.Explain != nil {

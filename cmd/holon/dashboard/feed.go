@@ -208,7 +208,7 @@ func (f *feed) event(e client.Event) {
 	}
 }
 
-// note has a thread read again, and those above it, whose numbers of children may
+// note marks a thread to be read again, and those above it, whose numbers of children may
 // have changed.
 func (f *feed) note(id string) {
 	for range len(f.parents) + 1 {
@@ -221,7 +221,7 @@ func (f *feed) note(id string) {
 	f.wakeUp()
 }
 
-// readDirectories has threads read again for what is known of their directories.
+// readDirectories reads threads again for what is known of their directories.
 func (f *feed) readDirectories(ctx context.Context) {
 	timer := time.NewTimer(directoriesAfter)
 	defer timer.Stop()
@@ -236,7 +236,7 @@ func (f *feed) readDirectories(ctx context.Context) {
 	}
 }
 
-// noteDirectories has the threads read again whose directories may have changed.
+// noteDirectories marks the threads to be read again whose directories may have changed.
 func (f *feed) noteDirectories() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -249,7 +249,7 @@ func (f *feed) noteDirectories() {
 	}
 }
 
-// look says which threads that work are on the screen. It may be called at any time, by any
+// look sets which working threads are on the screen. It may be called at any time, by any
 // goroutine.
 func (f *feed) look(ids []string) {
 	f.mu.Lock()
@@ -257,7 +257,7 @@ func (f *feed) look(ids []string) {
 	f.sight = slices.Clone(ids[:min(len(ids), sightMost)])
 }
 
-// readSight has the threads on the screen read again for what they do now.
+// readSight reads the threads on the screen again for what they do now.
 func (f *feed) readSight(ctx context.Context) {
 	ticker := time.NewTicker(sightEvery)
 	defer ticker.Stop()
@@ -272,7 +272,7 @@ func (f *feed) readSight(ctx context.Context) {
 	}
 }
 
-// noteSight has the threads on the screen read again.
+// noteSight marks the threads on the screen to be read again.
 func (f *feed) noteSight() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

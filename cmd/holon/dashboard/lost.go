@@ -15,8 +15,8 @@ import (
 // lostEvery is the least time between two reads of what has ended with a restart.
 const lostEvery = time.Second
 
-// noteLost has that read again if the event may change it: the end of a turn with a restart,
-// and, as long as there are such turns, whatever becomes of a thread. f.mu is held.
+// noteLost marks that to be read again if the event may change it: the end of a turn with a
+// restart, and, as long as there are such turns, whatever becomes of a thread. f.mu is held.
 func (f *feed) noteLost(e client.Event) {
 	if !f.lost {
 		var end struct {

@@ -57,7 +57,7 @@ func (p *program) overviewShown(now time.Time) tea.Cmd {
 	return p.carryOut(now, page, pending(page))
 }
 
-// pending is what the person has asked for on a page and can undo as long as it is shown.
+// pending returns what the person has asked for on a page and can undo as long as it is shown.
 func pending(page screen.Page) []screen.Action {
 	if page, ok := page.(*conversation.Model); ok {
 		return page.Pending()

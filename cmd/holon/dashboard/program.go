@@ -186,7 +186,7 @@ func (p *program) update(now time.Time, page screen.Page, msg tea.Msg) []screen.
 	return page.Update(now, msg)
 }
 
-// ticked tells the page that it changes by time, unless a message that came before the
+// ticked reports to the page that it changes by time, unless a message that came before the
 // timer has had it drawn: else a flood of events would be drawn twice a frame.
 func (p *program) ticked(now time.Time) []screen.Action {
 	if next := p.page.Changes(now); p.page == p.overview || next.IsZero() || next.After(now) {
@@ -239,7 +239,7 @@ func (p *program) ring() tea.Cmd {
 	return nil
 }
 
-// tellSight tells the feed which rows change without an event, if these are others now.
+// tellSight reports to the feed which rows change without an event, if these are others now.
 func (p *program) tellSight() {
 	var ids []string
 	if p.page == p.overview {
@@ -301,7 +301,7 @@ func (p *program) View() tea.View {
 	return p.view
 }
 
-// wrong says in the last line what is wrong with the server as long as it is, "" if
+// wrong describes in the last line what is wrong with the server as long as it is, "" if
 // nothing is.
 func (p *program) wrong() string {
 	switch {
@@ -313,7 +313,7 @@ func (p *program) wrong() string {
 	return ""
 }
 
-// room is the height of a page: while nothing is stored one still needs its keys, so that
+// room returns the height of a page: while nothing is stored one still needs its keys, so that
 // is said below them if there is room.
 func (p *program) room() int {
 	if p.storage != "" && p.height > overview.MinHeight {

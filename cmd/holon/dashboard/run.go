@@ -95,5 +95,5 @@ func colourOf(environ []string) bool {
 	return colour
 }
 
-// styles are the styles of all pages.
+// styles returns the styles of all pages.
 func styles(environ []string) screen.Styles { return screen.NewStyles(colourOf(environ)) }

@@ -25,7 +25,7 @@ const (
 	storageFailed storage = "storage_failed"
 )
 
-// storageOf is what an error says of the server's storage, "" if nothing.
+// storageOf returns what an error says of the server's storage, "" if nothing.
 func storageOf(err error) storage {
 	var refused *client.Error
 	if !errors.As(err, &refused) {

@@ -120,7 +120,7 @@ func newField(name string, s fieldSchema, required bool) (Field, bool) {
 	return f, len(f.Choices) > 0
 }
 
-// memberNames are the names of an object's members in their order. The person
+// memberNames returns the names of an object's members in their order. The person
 // is asked in this order.
 func memberNames(object jsontext.Value) (names []string, ok bool) {
 	d := jsontext.NewDecoder(strings.NewReader(string(object)))
@@ -140,7 +140,7 @@ func memberNames(object jsontext.Value) (names []string, ok bool) {
 	return names, true
 }
 
-// Plain is JSON without the quotes of a string.
+// Plain returns JSON without the quotes of a string.
 func Plain(value string) string {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil {
@@ -149,13 +149,13 @@ func Plain(value string) string {
 	return value
 }
 
-// Next is the field that Take answers next. There is one unless the form is Done.
+// Next returns the field that Take answers next. There is one unless the form is Done.
 func (f *Form) Next() Field { return f.fields[len(f.given)] }
 
-// Progress says how many of the fields have an answer.
+// Progress reports how many of the fields have an answer.
 func (f *Form) Progress() (given, of int) { return len(f.given), len(f.fields) }
 
-// Prompt is the prompt for the next field at a terminal.
+// Prompt returns the prompt for the next field at a terminal.
 func (f *Form) Prompt() string {
 	next := f.Next()
 	var b strings.Builder
@@ -173,7 +173,7 @@ func (f *Form) Prompt() string {
 	return b.String()
 }
 
-// How says what an answer of the field looks like, such as "1-3" or "y or n".
+// How describes what an answer of the field looks like, such as "1-3" or "y or n".
 func (f Field) How() string {
 	how := "text"
 	switch {
@@ -208,7 +208,7 @@ func (f *Form) Take(line string) (why string) {
 // Done reports whether every field has an answer.
 func (f *Form) Done() bool { return len(f.given) == len(f.fields) }
 
-// Answer is the whole answer in the form of item/respond.
+// Answer returns the whole answer in the form of item/respond.
 func (f *Form) Answer() json.RawMessage {
 	if !f.object {
 		return json.RawMessage(f.given[0])

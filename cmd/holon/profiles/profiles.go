@@ -192,7 +192,7 @@ func (s *Store) List() (all []Profile, unusable []error, err error) {
 	return all, unusable, nil
 }
 
-// names are the names of the files; none if there is no directory yet.
+// names returns the names of the files; none if there is no directory yet.
 func (s *Store) names() (names []string, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,7 @@ func (s *Store) read(path string) (p Profile, err error) {
 	return p, nil
 }
 
-// path is the file of a URL: a digest is a name on every file system.
+// path returns the file of a URL: a digest is a name on every file system.
 func (s *Store) path(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)

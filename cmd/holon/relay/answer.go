@@ -26,10 +26,10 @@ type message struct {
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// key is that of the request in its exchange.
+// key returns that of the request in its exchange.
 func (m *message) key() string { return frame.IDKey(m.ID) }
 
-// kind is that of an error.
+// kind returns that of an error.
 func (m *message) kind() string {
 	if m.Error == nil {
 		return ""

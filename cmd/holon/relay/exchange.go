@@ -103,7 +103,7 @@ func (x *exchange) subscribes() bool {
 	return slices.ContainsFunc(x.members, func(m frame.Message) bool { return m.Notification() && boundToConnection(m.Method) })
 }
 
-// outcomeUnknown is the answer to what was sent and is not sent again.
+// outcomeUnknown returns the answer to what was sent and is not sent again.
 func (x *exchange) outcomeUnknown() []byte {
 	var parts [][]byte
 	for i := range x.members {

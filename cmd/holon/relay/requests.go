@@ -74,7 +74,7 @@ func (q *requests) add(x *exchange) {
 	})
 }
 
-// change does what under the lock and says that there may be something new.
+// change calls what under the lock and signals that there may be something new.
 func (q *requests) change(what func()) {
 	q.mu.Lock()
 	what()
@@ -101,7 +101,7 @@ func (q *requests) next() (x *exchange, ended bool) {
 	return q.list[q.sent-1], false
 }
 
-// wrote says how many bytes of a line were taken by the connection. Without its last byte
+// wrote records how many bytes of a line were taken by the connection. Without its last byte
 // the server cannot execute it.
 func (q *requests) wrote(x *exchange, n int) {
 	if n < len(x.line) {
@@ -125,7 +125,7 @@ func (q *requests) wrote(x *exchange, n int) {
 // tells that it is executed.
 func (q *requests) unconfirmed() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.unsure > 0 }
 
-// executed says that a request has an answer: what was sent before it is executed. The
+// executed records that a request has an answer: what was sent before it is executed. The
 // request itself is done when its client has got that.
 func (q *requests) executed(x *exchange) {
 	q.mu.Lock()
@@ -135,10 +135,10 @@ func (q *requests) executed(x *exchange) {
 	}
 }
 
-// confirm says that all that was sent is executed.
+// confirm records that all that was sent is executed.
 func (q *requests) confirm() { q.change(func() { q.unsure = 0 }) }
 
-// outcome is the error of a command that has answered all requests.
+// outcome returns the error of a command that has answered all requests.
 func (q *requests) outcome() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,7 +166,7 @@ func (q *requests) remove(x *exchange) {
 	})
 }
 
-// cut says that the connection has ended, whether it has answered any request, and whether
+// cut records that the connection has ended, whether it has answered any request, and whether
 // it has lasted. It returns the lines that are not sent again; the others will be.
 //
 // Which line cuts connections is known if they end in the midst of it, however long they
@@ -225,10 +225,10 @@ func (q *requests) answeredBy(a *answer) *exchange {
 	return found
 }
 
-// connect says that there is a connection.
+// connect records that there is a connection.
 func (q *requests) connect() { q.change(func() { q.opened = true }) }
 
-// close has read and add wait no more.
+// close ends the waiting of read and add.
 func (q *requests) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -32,14 +32,14 @@ type subscription struct {
 	logs   map[string]struct{} // the ids of the followed holon/logStream
 }
 
-// locate says where the log is before the first connection.
+// locate records where the log is before the first connection.
 func (s *subscription) locate(latest *int64, logID string) {
 	if latest != nil {
 		s.known, s.after, s.logID = true, *latest, logID
 	}
 }
 
-// begins is what the URL of a further connection says, before the client knows where its
+// begins returns what the URL of a further connection says, before the client knows where its
 // stream begins. After that a request says it (resume).
 func (s *subscription) begins() url.Values {
 	if s.begun || !s.known {
@@ -48,7 +48,7 @@ func (s *subscription) begins() url.Values {
 	return url.Values{"after_seq": {s.logID + ":" + strconv.FormatInt(s.after, 10)}}
 }
 
-// begin says where a stream has begun. Of a server that does not say it, the first event
+// begin records where a stream has begun. Of a server that does not report it, the first event
 // does.
 func (s *subscription) begin(after *int64, logID string) {
 	s.begun, s.known = true, after != nil
@@ -57,7 +57,7 @@ func (s *subscription) begin(after *int64, logID string) {
 	}
 }
 
-// advance says that an event or a heartbeat was passed on.
+// advance records that an event or a heartbeat was passed on.
 func (s *subscription) advance(seq int64) {
 	s.begun = true
 	if !s.known || seq > s.after {
@@ -65,7 +65,7 @@ func (s *subscription) advance(seq int64) {
 	}
 }
 
-// answered says that a request had a result.
+// answered records that a request had a result.
 func (s *subscription) answered(method string, params, result jsontext.Value) {
 	var r struct {
 		AfterSeq *int64 `json:"after_seq"`
@@ -103,7 +103,7 @@ func (s *subscription) resumable() bool {
 	return len(s.logs) == 0 && (s.known || s.none || s.params == nil)
 }
 
-// resume is the request, with the id, that makes a new connection go on; nil before the
+// resume returns the request, with the id, that makes a new connection go on; nil before the
 // first event or stream/opened.
 func (s *subscription) resume(id string) []byte {
 	switch {
@@ -115,7 +115,7 @@ func (s *subscription) resume(id string) []byte {
 	return s.goOn(id, s.params)
 }
 
-// goOn is the request of a subscription after the last seq that was passed on.
+// goOn returns the request of a subscription after the last seq that was passed on.
 func (s *subscription) goOn(id string, asked map[string]jsontext.Value) []byte {
 	params := map[string]jsontext.Value{}
 	maps.Copy(params, asked)

@@ -73,7 +73,7 @@ func Read(ctx context.Context, server Caller, consumer string) (lost Lost, err e
 	}
 }
 
-// Says says in a few words what has ended; "" if nothing has.
+// Says describes in a few words what has ended; "" if nothing has.
 func (l Lost) Says(now time.Time) string {
 	if len(l.Turns) == 0 {
 		return ""
@@ -92,7 +92,7 @@ func (l Lost) Says(now time.Time) string {
 	return count + " ended with the restart " + when
 }
 
-// Dismissal is the method and the params that say that the person knows of them.
+// Dismissal returns the method and the params that say that the person knows of them.
 func (l Lost) Dismissal(consumer string) (method string, params map[string]any) {
 	params = cursorOf(consumer)
 	params["last_sequence"] = l.Turns[len(l.Turns)-1].RestartSeq

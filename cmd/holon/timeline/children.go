@@ -30,7 +30,7 @@ func (t *turn) adopt(name string, p params) {
 	t.child.background = p.Policy == "notify_on_terminal"
 }
 
-// adoptOf is adopt in a timeline of many threads. In that of one thread, only the turns
+// adoptOf works like adopt in a timeline of many threads. In that of one thread, only the turns
 // that Child shows are child turns.
 func (r *Renderer) adoptOf(t *turn, event client.Event, p params) {
 	if r.options.Threads {
@@ -38,7 +38,7 @@ func (r *Renderer) adoptOf(t *turn, event client.Event, p params) {
 	}
 }
 
-// worksFor says for whom a turn works.
+// worksFor names the thread for which a turn works.
 func (p params) worksFor(o Options) string {
 	if p.Policy == "" {
 		return ""
@@ -165,7 +165,7 @@ func (r *Renderer) childItem(event client.Event, p params) {
 // maxChildLines bounds the lines of child turns below the status line.
 const maxChildLines = 6
 
-// childLines are the lines of child turns below the status line, each with what it
+// childLines returns the lines of child turns below the status line, each with what it
 // does and its time.
 func (r *Renderer) childLines(children []*turn) string {
 	most := max(1, min(maxChildLines, r.options.Height()/3))

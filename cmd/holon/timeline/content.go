@@ -58,7 +58,7 @@ type params struct {
 	lineageParams
 }
 
-// elapsed is how long the turn took, and whether the event has the times. They
+// elapsed returns how long the turn took, and whether the event has the times. They
 // are in milliseconds: a short turn takes 0.
 func (p params) elapsed() (took time.Duration, known bool) {
 	started, err := time.Parse(time.RFC3339, p.StartedAt)
@@ -209,7 +209,7 @@ func (c *Content) fromTitle() {
 	}
 }
 
-// Stream is the text to which deltas are appended.
+// Stream returns the text to which deltas are appended.
 func (c Content) Stream() string {
 	switch c.Type {
 	case "agent_message":
@@ -220,7 +220,7 @@ func (c Content) Stream() string {
 	return c.Output
 }
 
-// MessageText is the text of a message's parts as the agent or person wrote it,
+// MessageText returns the text of a message's parts as the agent or person wrote it,
 // not sanitized; other parts are named.
 func (c Content) MessageText() string {
 	var parts []struct {
@@ -270,7 +270,7 @@ func (c Content) Headline() string {
 	return OneLine(c.Kind)
 }
 
-// Ending says how a tool call or command ended, "" if it simply completed.
+// Ending describes how a tool call or command ended, "" if it simply completed.
 func (c Content) Ending(status string) string {
 	var parts []string
 	if c.ExitCode != nil && *c.ExitCode != 0 {
@@ -288,7 +288,7 @@ func (c Content) Ending(status string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Resolution says how a question was answered.
+// Resolution describes how a question was answered.
 func (c Content) Resolution(status string) string {
 	text := status
 	switch {
@@ -415,7 +415,7 @@ func linesOf(text *string) []string {
 
 func countLines(text *string) int { return len(linesOf(text)) }
 
-// Summary is an item's content in one sanitized line, for tables.
+// Summary returns an item's content in one sanitized line, for tables.
 func (c Content) Summary(status string) string {
 	switch c.Type {
 	case "user_message", "agent_message":

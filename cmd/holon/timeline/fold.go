@@ -39,7 +39,7 @@ func (f *shortened) pass(text string, most int) (shown string) {
 	return shown
 }
 
-// end is where the shown part of a piece ends: at the line feed after the last line, or
+// end returns where the shown part of a piece ends: at the line feed after the last line, or
 // within a long one.
 func (f *shortened) end(text string, most int) int {
 	if f.lines == 0 && text != "" {

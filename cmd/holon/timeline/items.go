@@ -199,7 +199,7 @@ func (r *Renderer) question(before string, raw json.RawMessage, c Content, itemI
 	return strings.Join(lines, "\n")
 }
 
-// otherText is the text of the kinds that do not stream.
+// otherText returns the text of the kinds that do not stream.
 func otherText(c Content, event client.Event) string {
 	switch c.Type {
 	case "notice", "error":

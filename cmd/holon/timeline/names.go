@@ -6,7 +6,7 @@ const maxTitles = 10_000
 // titleWidth is the width of a title in a heading.
 const titleWidth = 40
 
-// id is an id as people are shown it.
+// id returns an id as people are shown it.
 func (o Options) id(id string) string {
 	if o.Short != nil {
 		id = o.Short(id)
@@ -14,7 +14,7 @@ func (o Options) id(id string) string {
 	return OneLine(id)
 }
 
-// threadName is the name of a thread in headings: its short id and its title.
+// threadName returns the name of a thread in headings: its short id and its title.
 func (r *Renderer) threadName(id string) string {
 	name := r.options.id(id)
 	title, known := r.titles[id]

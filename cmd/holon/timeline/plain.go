@@ -87,7 +87,7 @@ func (p *plain) remember(from *source) {
 	}
 }
 
-// strike only reports: printed lines cannot be changed.
+// strike reports only: printed lines cannot be changed.
 func (p *plain) strike(stale func(*source) bool, _ bool) (above bool) {
 	n := len(p.sources)
 	p.sources = slices.DeleteFunc(p.sources, stale)

@@ -73,7 +73,7 @@ func (m *markers) add(marker fold.Marker) {
 	}
 }
 
-// stale tells whether text from this source is superseded.
+// stale reports whether text from this source is superseded.
 func (r *Renderer) stale(from *source) bool {
 	if from == nil || r.options.Superseded == Show {
 		return false
@@ -117,7 +117,7 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 	r.block(event.ThreadID, labelRewind, text)
 }
 
-// rewindText is a marker in a sentence.
+// rewindText returns a marker in a sentence.
 func rewindText(p params, above bool) string {
 	tried := fmt.Sprintf("attempt %d", p.NewEpoch-1)
 	next := fmt.Sprintf("attempt %d", p.NewEpoch)
@@ -135,7 +135,7 @@ func rewindText(p params, above bool) string {
 	return text
 }
 
-// isWithin tells whether a path is the step or below it.
+// isWithin reports whether a path is the step or below it.
 func isWithin(path, step string) bool {
 	return step == "" || path == step || strings.HasPrefix(path, step+"/")
 }

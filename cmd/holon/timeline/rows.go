@@ -121,7 +121,7 @@ func (r *rows) strike(stale func(*source) bool, mark bool) (up int, rewritten []
 	return up, rewritten, above
 }
 
-// blank tells whether runs show nothing.
+// blank reports whether runs show nothing.
 func blank(runs []run) bool {
 	return !slices.ContainsFunc(runs, func(u run) bool {
 		for _, c := range u.text {

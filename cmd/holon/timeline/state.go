@@ -26,7 +26,7 @@ var (
 // Signs writes signs as the terminal can show them. The zero Signs has no colours.
 type Signs struct{ ASCII, Color bool }
 
-// Of is a sign, one column wide.
+// Of returns a sign, one column wide.
 func (m Signs) Of(k Sign) string {
 	sign := k.l.sign
 	if m.ASCII {
@@ -35,7 +35,7 @@ func (m Signs) Of(k Sign) string {
 	return m.paint(k.l.style, sign)
 }
 
-// Dim is a text of less weight.
+// Dim returns a text of less weight.
 func (m Signs) Dim(text string) string { return m.paint(styleDim, text) }
 
 func (m Signs) paint(s style, text string) string {
@@ -57,7 +57,7 @@ type TurnState struct {
 	Review          string // pending, or the verdict about its end; "" = there is none
 }
 
-// Words says it in a few words.
+// Words puts it in a few words.
 func (s TurnState) Words(now time.Time) (Sign, string) {
 	why := ""
 	if s.Why != "" {
@@ -113,7 +113,7 @@ func signOfVerdict(verdict string) Sign {
 	return SignFailed
 }
 
-// CountChildren is "1 child" or "3 children".
+// CountChildren returns "1 child" or "3 children".
 func CountChildren(n int) string {
 	if n == 1 {
 		return "1 child"

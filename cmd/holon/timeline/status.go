@@ -14,7 +14,7 @@ var (
 	spinnerASCII = []string{"|", "/", "-", `\`}
 )
 
-// status is the text of the status: the lost connection, else the oldest turn that
+// status returns the text of the status: the lost connection, else the oldest turn that
 // runs with its time, else the idle text; and a line for each child turn.
 func (r *Renderer) status() string {
 	frames := spinner

@@ -272,7 +272,7 @@ func (t *terminal) draw() {
 	t.rows.reach = max(0, min(t.rows.reach, t.height()-1-t.extra)) // they have moved the text up
 }
 
-// columns is the usable width: the last column stays free, because terminals
+// columns returns the usable width: the last column stays free, because terminals
 // disagree on where the cursor is after a character there.
 func (t *terminal) columns() int { return max(leastColumns, t.width()-1) }
 

@@ -148,7 +148,7 @@ func (r *Renderer) begin(event client.Event, state string) *turn {
 // inReview reports whether an end waits for a review.
 func (p params) inReview() bool { return p.Review != nil && p.Review.State == "pending" }
 
-// verdict says what a review has found.
+// verdict describes what a review has found.
 func (p params) verdict(o Options) (label, string) {
 	l, text := labelFail, OneLine(p.Verdict)+" in a review"
 	switch {

@@ -6,7 +6,7 @@ import "github.com/mattn/go-runewidth"
 // that widths are the same everywhere. Ambiguous characters take one column.
 var widths = &runewidth.Condition{}
 
-// RuneWidth is the number of columns a rune takes: 0, 1 or 2. Runes are counted
+// RuneWidth returns the number of columns a rune takes: 0, 1 or 2. Runes are counted
 // one by one, also in a sequence that some terminals draw as one emoji: a row
 // that is counted too wide only has a gap, but one that is counted too narrow
 // wraps.
@@ -17,7 +17,7 @@ func RuneWidth(r rune) int {
 	return widths.RuneWidth(r)
 }
 
-// Width is the number of columns of a text of one line.
+// Width returns the number of columns of a text of one line.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {

@@ -53,7 +53,7 @@ func Parse(phrase string, now time.Time, zone func() (string, error)) (schedule.
 	return spec, nil
 }
 
-// read is Parse without the timezone and the check.
+// read works like Parse without the timezone and the check.
 func read(phrase string, now time.Time) (schedule.Spec, bool) {
 	given := strings.Fields(phrase)
 	if len(given) == 0 {
@@ -109,7 +109,7 @@ func absolute(text string, loc *time.Location) (time.Time, bool) {
 	return schedule.Wall(face.Year(), face.Month(), face.Day(), face.Hour(), face.Minute(), loc), true
 }
 
-// later is the same time of day a number of days later.
+// later returns the same time of day a number of days later.
 func later(now time.Time, days int) time.Time {
 	if days == 0 {
 		return now.UTC() // also in the second of two hours of the same name

@@ -21,7 +21,8 @@ type object = map[string]any
 
 var holon = client.New(client.WithToken(client.At(os.Getenv("HOLON_URL"), "HOLON_URL", "", false), os.Getenv("HOLON_TOKEN")))
 
-// job has a job done by echo. When this program is run again, the same name finds the same work.
+// job lets echo do a job, and returns its answer. When this program is run again, the same name
+// finds the same work.
 func job(name, prompt string) string {
 	for {
 		var answer struct {

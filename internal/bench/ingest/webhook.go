@@ -34,8 +34,8 @@ func (f *Flood) webhooks(client int) (send, func()) {
 	}, plain.CloseIdleConnections
 }
 
-// reviewComment has what is read of GitHub's webhook, and about as many bytes as an
-// item of the other flood.
+// reviewComment returns the fields that are read of GitHub's webhook, in about as many bytes
+// as an item of the other flood.
 func reviewComment(id string, n int) ([]byte, error) {
 	user := map[string]any{"login": "ann"}
 	return json.Marshal(map[string]any{

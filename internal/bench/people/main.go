@@ -56,7 +56,7 @@ func percentile(all []time.Duration, p float64) time.Duration {
 	return all[min(len(all)-1, int(p*float64(len(all))))]
 }
 
-// processor is the model of the machine's processor.
+// processor returns the model of the machine's processor.
 func processor() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

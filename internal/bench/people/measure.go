@@ -194,7 +194,7 @@ func flood(ctx context.Context, _ options, c *client.Client, t *terminal) (figur
 		figure{"processor time at that", "%", in.cpu, 100}), err
 }
 
-// deltaRate is how fast the log grows.
+// deltaRate returns how fast the log grows.
 func deltaRate(ctx context.Context, c *client.Client) (float64, error) {
 	var before, after struct {
 		Latest int64 `json:"latest_seq"`

@@ -153,7 +153,7 @@ func (t *terminal) drawn() (frames, bytes int) {
 	return t.frames, t.bytes
 }
 
-// used is the processor time of the dashboard so far.
+// used returns the processor time of the dashboard so far.
 func (t *terminal) used() (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))
 	if err != nil {

@@ -107,7 +107,7 @@ func (p *Process) Line(ctx context.Context) ([]byte, error) {
 	return line, nil
 }
 
-// Running is closed when the child has ended.
+// Running returns a channel that is closed when the child has ended.
 func (p *Process) Running() <-chan struct{} { return p.done }
 
 // Stop ends the child and waits for it. The error says how it ended if it did
@@ -138,7 +138,7 @@ func (p *Process) failure(err error) error {
 	return fmt.Errorf("%s: %w\n%s", p.Name, err, last)
 }
 
-// RSS is the child's resident memory in bytes.
+// RSS returns the child's resident memory in bytes.
 func (p *Process) RSS() (int64, error) {
 	status, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(p.PID), "status"))
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *Process) RSS() (int64, error) {
 	return 0, errors.New("/proc/PID/status has no VmRSS")
 }
 
-// CPU is the processor time that the child has used, in the system's ticks of 10 ms.
+// CPU returns the processor time that the child has used, in the system's ticks of 10 ms.
 func (p *Process) CPU() (time.Duration, error) { return processorTime(p.PID) }
 
 // processorTime reads utime and stime of proc_pid_stat(5). Their unit is fixed on Linux:
@@ -178,7 +178,7 @@ func processorTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks[0]+ticks[1]) * 10 * time.Millisecond, nil
 }
 
-// Environ is this process's environment without the variables that configure a
+// Environ returns this process's environment without the variables that configure a
 // server, and with home and configuration in dir, where no files are.
 func Environ(dir string) []string {
 	env := []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_STATE_HOME=" + dir}

@@ -67,7 +67,7 @@ func New(arrived func(at time.Time, r Request)) *Receiver {
 	return r
 }
 
-// Run is the receiver as a program of its own.
+// Run runs the receiver as a separate program.
 func Run(ctx context.Context, _ []string, in io.Reader, out io.Writer) error {
 	r := New(nil)
 	return baseline.Serve(ctx, in, out, func(l net.Listener) error {
@@ -78,7 +78,7 @@ func Run(ctx context.Context, _ []string, in io.Reader, out io.Writer) error {
 
 type connKey struct{}
 
-// WithConn is for http.Server.ConnContext: without it connections are not counted.
+// WithConn returns the context for http.Server.ConnContext: without it connections are not counted.
 func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -56,13 +56,13 @@ func (p Params) Append(b []byte, seq, threadSeq int64, itemID string) []byte {
 	return append(b, p.after...)
 }
 
-// Message is a finished agent_message of size bytes: its content and the
+// Message returns a finished agent_message of size bytes: its content and the
 // params of its item/created.
 func Message(threadID, turnID string, size int) (Params, []byte, error) {
 	return created(threadID, turnID, items.NewAgentMessage(strings.Repeat("x", size)))
 }
 
-// Prompt is the user_message that began a turn.
+// Prompt returns the user_message that began a turn.
 func Prompt(threadID, turnID, text string) (Params, []byte, error) {
 	return created(threadID, turnID, items.UserMessage{
 		Type: items.KindUserMessage, Role: "user", Content: []items.Part{{Type: "input_text", Text: text}}, Origin: "client",

@@ -21,7 +21,7 @@ func (s *Stream) fill() error {
 	return ended(s.got, s.err)
 }
 
-// readable is called with the socket. It returns false to wait for more.
+// readable runs with the socket and returns false to wait for more.
 func (s *Stream) readable(fd uintptr) bool {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)

@@ -54,7 +54,7 @@ func (g *Granter) Command() (argv []string, env map[string]string) {
 	return []string{"/opt/holon", "tools"}, map[string]string{"HOLON_DATA": "/data"}
 }
 
-// give is called with the lock held.
+// give runs with the lock held.
 func (g *Granter) give(grant Grant) (turns.Access, func(), error) {
 	if g.Err != nil {
 		return turns.Access{}, nil, g.Err
@@ -79,14 +79,14 @@ func (g *Granter) give(grant Grant) (turns.Access, func(), error) {
 	}), nil
 }
 
-// Given are all grants so far, oldest first.
+// Given returns all grants so far, oldest first.
 func (g *Granter) Given() []Grant {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.given)
 }
 
-// Live are the tokens that are not revoked, in the order in which they were given.
+// Live returns the tokens that are not revoked, in the order in which they were given.
 func (g *Granter) Live() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

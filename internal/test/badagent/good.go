@@ -127,7 +127,7 @@ func init() {
 	}
 }
 
-// allServers says what an agent can show a session that shows it the servers of all.
+// allServers sets what an agent can show a session that shows it the servers of all.
 func (p *prompt) allServers(string) {
 	all := object{}
 	p.a.mu.Lock()

@@ -112,7 +112,7 @@ func (a *agent) open(cwd string, servers json.RawMessage) *session {
 	return s
 }
 
-// ownMode is the mode in which sessions open.
+// ownMode returns the mode in which sessions open.
 func (a *agent) ownMode() string {
 	if a.on("opens") {
 		return a.options["opens"]
@@ -120,7 +120,7 @@ func (a *agent) ownMode() string {
 	return "ask"
 }
 
-// modes are the modes of every session.
+// modes returns the modes of every session.
 func (a *agent) modes() []object {
 	all := []object{{"id": "ask", "name": "Ask", "description": "Asks before it changes anything"}, {"id": "code", "name": "Code"}}
 	if !a.on("opens") {

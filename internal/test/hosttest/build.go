@@ -45,7 +45,7 @@ func Build(dir, pkg string, flags ...string) (string, error) {
 	return path, copyProgram(path, kept)
 }
 
-// moduleRoot is the folder of go.mod above the working directory.
+// moduleRoot returns the folder of go.mod above the working directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

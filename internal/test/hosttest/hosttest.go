@@ -21,9 +21,10 @@ const OtherUID = 54321
 // childEnv makes the test binary a small program instead.
 const childEnv = "HOLON_TEST_CHILD"
 
-// Main must be called first by TestMain. If Command started this process, Main
-// runs the program that Command named and does not return. A program receives
-// the argument of Command and prints its results to stdout.
+// Main runs a program instead of the tests; TestMain must call it first. If
+// Command started this process, Main runs the program that Command named and
+// does not return. A program receives the argument of Command and prints its
+// results to stdout.
 func Main(programs map[string]func(arg string) error) {
 	what, isChild := os.LookupEnv(childEnv)
 	if !isChild {

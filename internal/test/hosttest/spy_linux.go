@@ -15,7 +15,7 @@ import (
 // once it is closed.
 const SpyProgram = "spy"
 
-// Spy is the program of SpyProgram. arg is HOST:PORT or unix:PATH.
+// Spy runs the program of SpyProgram. arg is HOST:PORT or unix:PATH.
 func Spy(arg string) error {
 	network, address := "tcp", arg
 	if path, ok := strings.CutPrefix(arg, "unix:"); ok {

@@ -20,7 +20,7 @@ var named = map[string]tea.KeyPressMsg{
 	"Backspace": {Code: tea.KeyBackspace}, "Delete": {Code: tea.KeyDelete}, "Insert": {Code: tea.KeyInsert},
 }
 
-// all are all keys that a person may press: with Ctrl and Alt those that have a meaning
+// all returns all keys that a person may press: with Ctrl and Alt those that have a meaning
 // somewhere, else every character of a keyboard.
 func all() map[string]tea.KeyPressMsg {
 	keys := map[string]tea.KeyPressMsg{}
@@ -39,7 +39,7 @@ func all() map[string]tea.KeyPressMsg {
 	return keys
 }
 
-// Listed are the names of keys below a heading of a page of help, "" for those before the
+// Listed returns the names of keys below a heading of a page of help, "" for those before the
 // first one. A range such as 1-9 is all of it.
 func Listed(keys []screen.Key, heading string) (names []string) {
 	at := ""

@@ -139,7 +139,7 @@ func (l *Listener) wait(r *http.Request) {
 	}
 }
 
-// switchProtocols says that the connection now speaks another protocol, and keeps it.
+// switchProtocols confirms that the connection now speaks another protocol, and keeps it.
 func (l *Listener) switchProtocols(p planned, w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -55,7 +55,7 @@ func NewGitHub(t testing.TB, token string) *GitHub {
 	return g
 }
 
-// APIURL is the api_url of the server.
+// APIURL returns the api_url of the server.
 func (g *GitHub) APIURL() string { return g.URL + "/api/v3" }
 
 // Limit lets the next request be answered with 403 and these headers.
@@ -72,7 +72,7 @@ func (g *GitHub) Break(number int64, status int) {
 	g.issues[fmt.Sprintf("octo/parser#%d", number)] = status
 }
 
-// Comments are the comments that can be seen on octo/parser#NUMBER.
+// Comments returns the comments that can be seen on octo/parser#NUMBER.
 func (g *GitHub) Comments(number int64) (all []Comment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +84,7 @@ func (g *GitHub) Comments(number int64) (all []Comment) {
 	return all
 }
 
-// Shown are the texts of the account's comments on octo/parser#1.
+// Shown returns the texts of the account's comments on octo/parser#1.
 func (g *GitHub) Shown() (all []string) {
 	for _, c := range g.Comments(1) {
 		if c.User.ID == Account {
@@ -160,7 +160,7 @@ func (g *GitHub) user(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"login": "holon-bot", "id": Account, "type": "User"})
 }
 
-// issue is the issue of a request.
+// issue returns the issue of a request.
 func (g *GitHub) issue(w http.ResponseWriter, r *http.Request) (repository string, number int64, ok bool) {
 	repository = r.PathValue("owner") + "/" + r.PathValue("name")
 	number, _ = strconv.ParseInt(r.PathValue("number"), 10, 64)

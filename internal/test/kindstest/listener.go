@@ -73,19 +73,19 @@ func listen(t testing.TB, h http.Handler, secure bool) *Listener {
 	return l
 }
 
-// Addr is where the server listens.
+// Addr returns the address at which the server listens.
 func (l *Listener) Addr() netip.AddrPort {
 	return l.Server.Listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// Requests are all requests so far.
+// Requests returns all requests so far.
 func (l *Listener) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.requests)
 }
 
-// Accepted is how many connections were made so far.
+// Accepted returns how many connections were made so far.
 func (l *Listener) Accepted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +190,7 @@ func hardClose(c net.Conn) {
 	c.Close()
 }
 
-// token is the token of a request.
+// token returns the token of a request.
 func token(r *http.Request) string {
 	value, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return value

@@ -116,21 +116,21 @@ func ntfyError(w http.ResponseWriter, status, code int, text string) {
 	answer(w, status, map[string]any{"code": code, "http": status, "error": text, "link": "https://ntfy.sh/docs/publish/"})
 }
 
-// Notifications are those that a client shows.
+// Notifications returns those that a client shows.
 func (n *Ntfy) Notifications() []Notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.seen)
 }
 
-// Published are all that were published.
+// Published returns all that were published.
 func (n *Ntfy) Published() []Notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.all)
 }
 
-// Shown are the texts of the notifications.
+// Shown returns the texts of the notifications.
 func (n *Ntfy) Shown() (all []string) {
 	for _, s := range n.Notifications() {
 		all = append(all, s.Title+"\n"+s.Message)

@@ -57,21 +57,21 @@ func (r *Receiver) Handler() http.Handler {
 	})
 }
 
-// IDs are the ids of what was received, in order, each once.
+// IDs returns the ids of what was received, in order, each once.
 func (r *Receiver) IDs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.order)
 }
 
-// Body is what was received under an id.
+// Body returns the body received under an id.
 func (r *Receiver) Body(id string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.received[id]
 }
 
-// Shown are the bodies in order.
+// Shown returns the bodies in order.
 func (r *Receiver) Shown() (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -72,7 +72,7 @@ func (b SlackBlock) valid() bool {
 	return false
 }
 
-// Links are the links of rich texts, as "text address".
+// Links returns the links of rich texts, as "text address".
 func (m SlackMessage) Links() (all []string) {
 	for _, b := range m.Blocks {
 		for _, line := range b.Elements {
@@ -89,7 +89,7 @@ func (m SlackMessage) takes() bool {
 	return !slices.ContainsFunc(m.Blocks, func(b SlackBlock) bool { return !b.valid() })
 }
 
-// Seen is what a person sees of a message.
+// Seen returns what a person sees of a message.
 func (m SlackMessage) Seen() string {
 	if len(m.Blocks) == 0 {
 		return m.Text
@@ -128,7 +128,7 @@ func NewSlack(t testing.TB, token string) *Slack {
 	return s
 }
 
-// APIURL is the api_url of the server.
+// APIURL returns the api_url of the server.
 func (s *Slack) APIURL() string { return s.URL + "/api" }
 
 // Break lets all posts to a channel fail with an error such as is_archived; "" =
@@ -146,14 +146,14 @@ func (s *Slack) FailNext(method, problem string) {
 	s.errors[method] = append(s.errors[method], problem)
 }
 
-// Messages are the messages that can be seen.
+// Messages returns the messages that can be seen.
 func (s *Slack) Messages() []SlackMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
 }
 
-// Shown are their texts.
+// Shown returns their texts.
 func (s *Slack) Shown() (all []string) {
 	for _, m := range s.Messages() {
 		all = append(all, m.Seen())
@@ -299,7 +299,7 @@ func (s *Slack) add(m SlackMessage) SlackMessage {
 	return m
 }
 
-// incoming is the incoming webhook.
+// incoming serves the incoming webhook.
 func (s *Slack) incoming(w http.ResponseWriter, r *http.Request) {
 	var m SlackMessage
 	if json.Unmarshal(readAll(r), &m) != nil || m.Text == "" && len(m.Blocks) == 0 || !m.takes() {

@@ -52,14 +52,14 @@ func (*Stuck) CheckTarget(bridges.Target) error { return nil }
 // Own implements bridges.Channel.
 func (*Stuck) Own(t bridges.Target) bool { return t == bridges.Target{} }
 
-// Began are the ids of the deliveries of all calls of Send so far, in order.
+// Began returns the ids of the deliveries of all calls of Send so far, in order.
 func (s *Stuck) Began() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.began...)
 }
 
-// Active is how many calls of Send have not returned.
+// Active returns how many calls of Send have not returned.
 func (s *Stuck) Active() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

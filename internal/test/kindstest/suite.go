@@ -76,7 +76,7 @@ var wants = map[Fault]Want{
 	NobodyListens:       {bridges.Failed, 0, "connection_refused", true, false, 0},
 }
 
-// HTTPFaults are the faults of all HTTP kinds, for Rig.Faults. answers says that
+// HTTPFaults returns the faults of all HTTP kinds, for Rig.Faults. answers says that
 // the kind reads answers; one that does not goes by the status alone.
 func HTTPFaults(answers bool) map[Fault]Want {
 	all := map[Fault]Want{}
@@ -187,7 +187,7 @@ func (r Rig) meets(t *testing.T, f Fault, want Want) {
 	s.shows(t, 1, Final().Data.Title)
 }
 
-// Outgoing is an attempt at the subject.
+// Outgoing returns an attempt at the subject.
 func (s *Subject) Outgoing(e *bridges.Envelope, arrived bool) *bridges.Outgoing {
 	body, err := json.Marshal(e, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -267,7 +267,7 @@ func (d deadline) Err() error {
 	}
 }
 
-// Final is the end of a turn.
+// Final returns the end of a turn.
 func Final() *bridges.Envelope {
 	return &bridges.Envelope{
 		DeliveryID: "notif:sub_1:123", LogID: "log_00000000000000000a1b2c3d", EventType: bridges.TypeFinal, Final: true, Seq: 123,
@@ -279,7 +279,7 @@ func Final() *bridges.Envelope {
 	}
 }
 
-// Envelopes has an envelope of each type.
+// Envelopes returns an envelope of each type.
 func Envelopes() []*bridges.Envelope {
 	var all []*bridges.Envelope
 	add := func(eventType bridges.EventType, change func(d *bridges.Data)) {

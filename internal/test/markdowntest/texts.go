@@ -25,7 +25,7 @@ func (r *Texts) Next() (text string, words []string) {
 	return text, r.words
 }
 
-// w is a new word.
+// w returns a new word.
 func (r *Texts) w() string {
 	r.n++
 	word := fmt.Sprintf("w%dx", r.n)
@@ -41,7 +41,7 @@ func (r *Texts) some(most int, sep string, piece func() string) string {
 	return strings.Join(pieces, sep)
 }
 
-// inline is a text within a line, or over two.
+// inline returns a text within a line, or over two.
 func (r *Texts) inline() string {
 	return r.some(5, [...]string{" ", " ", " ", "", "\n", "  \n", "\\\n", " \\"}[r.random.IntN(8)], r.span)
 }
@@ -106,7 +106,7 @@ func (r *Texts) span() string {
 	return r.w()
 }
 
-// phrase is a few words, of which the last one may be something else.
+// phrase returns a few words, of which the last one may be something else.
 func (r *Texts) phrase() string {
 	switch r.random.IntN(3) {
 	case 0:
@@ -172,7 +172,7 @@ func (r *Texts) list(sign func(int) string, depth int) string {
 	})
 }
 
-// table has rows with fewer and with more cells than its head.
+// table draws rows with fewer and with more cells than its head.
 func (r *Texts) table() string {
 	edge := [...]string{"| ", ""}[r.random.IntN(2)]
 	row := func(cells int, cell func() string) string {

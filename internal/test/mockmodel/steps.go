@@ -94,7 +94,7 @@ func performing(conversation []message) *performance {
 	return nil
 }
 
-// next is the next call, or at the end what the tools have said.
+// next returns the next call, or at the end what the tools have said.
 func (p *performance) next(tools []tool) reply {
 	r := reply{pause: briskly}
 	steps := p.steps
@@ -152,7 +152,7 @@ func (p *performance) resolved(v any) any {
 	return v
 }
 
-// idIn is the id of what a call has started. Some agents show their model the text
+// idIn returns the id of what a call has started. Some agents show their model the text
 // of a result, others its data.
 func idIn(result, member string) string {
 	if m := started.FindStringSubmatch(result); m != nil {
@@ -198,7 +198,7 @@ func pieces(text string) []string {
 	return strings.SplitAfter(strings.ToValidUTF8(text[:min(len(text), maxQuoted)], ""), "\n")
 }
 
-// full is the tool's name with its namespace.
+// full returns the tool's name with its namespace.
 func (t tool) full() string {
 	if t.namespace == "" {
 		return t.name

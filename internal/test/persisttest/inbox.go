@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// comments are n items that belong together, with numbers from first.
+// comments returns n items that belong together, with numbers from first.
 func comments(first, n int) (list []inbox.Item) {
 	for i := first; i < first+n; i++ {
 		list = append(list, inbox.Item{
@@ -249,7 +249,7 @@ func (x *inboxTest) pages() {
 	}
 }
 
-// telling tells the agent what is new, and takes it back.
+// telling shows the agent what is new, and takes it back.
 func (x *inboxTest) telling() {
 	x.t.Helper()
 	fresh := func(want ...string) {

@@ -149,7 +149,7 @@ func (x *inboxHistory) ack(b *inbox.Book) error {
 	return err
 }
 
-// readable are the newest entries, also those that are superseded, and the newest items.
+// readable returns the newest entries, also those that are superseded, and the newest items.
 func (x *inboxHistory) readable() (ids, raws []notify.ID) {
 	for _, it := range x.itemsIn("") {
 		raws = append(raws, it.RawID)

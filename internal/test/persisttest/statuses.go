@@ -22,7 +22,7 @@ type memory map[string]turns.Remembered
 func (m memory) Get(id string) turns.Remembered    { return m[id] }
 func (m memory) Put(id string, r turns.Remembered) { m[id] = r }
 
-// listStatusOf is the status of a thread as its summary has it.
+// listStatusOf returns the status of a thread as its summary has it.
 func listStatusOf(s *turns.Summarized) turns.ListStatus {
 	switch s.Summary.Status {
 	case turns.SummaryClosed:
@@ -133,7 +133,8 @@ func (m *model) listStatuses(r *rapid.T, p paging) {
 	}
 }
 
-// countedThreads are of each status, with children and an inbox of a person.
+// countedThreads checks the counts of threads of each status, with children and
+// an inbox of a person.
 func countedThreads(t *testing.T, h Harness) {
 	make := func(id, agent string, level int) *Maker {
 		m := NewMaker(t, h.Store, id)

@@ -177,10 +177,10 @@ func summaries(t *testing.T, h Harness) {
 	}
 }
 
-// startedAt is the time of the event that was added last, before it is committed.
+// startedAt returns the time of the event that was added last, before it is committed.
 func (m *Maker) startedAt() notify.Time { return m.next.StartedAt }
 
-// long is a text of so many characters.
+// long returns a text of so many characters.
 func long(n int) string { return string(slices.Repeat([]byte{'x'}, n)) }
 
 // summariesOfOthers reads what is in the rows of other threads, and of consumers: it

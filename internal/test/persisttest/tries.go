@@ -22,7 +22,7 @@ type Try struct {
 
 func tryOf(s *turns.Step) Try { return Try{s.TurnID, s.Step, s.Epoch} }
 
-// Clone is a second actor of the thread, which knows what the first one does.
+// Clone returns a second actor of the thread, which knows what the first one does.
 func (m *Maker) Clone() *Maker {
 	c := *m
 	c.unit = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// triesFence has two actors with the same knowledge write to one turn.
+// triesFence lets two actors with the same knowledge write to one turn.
 func triesFence(t *testing.T, h Harness) {
 	ctx := context.Background()
 	begin := func(id string) *Maker {

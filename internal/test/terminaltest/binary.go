@@ -26,7 +26,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// Binary is the path of the command, which the first call builds. In short runs it skips
+// Binary returns the path of the command, which the first call builds. In short runs it skips
 // the test: see Need. A TestMain of the package calls Remove at its end.
 func Binary(t *testing.T) string {
 	t.Helper()

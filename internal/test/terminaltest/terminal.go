@@ -218,7 +218,7 @@ func (term *Terminal) Record() (written func() string) {
 	}
 }
 
-// Modes are the first and the last line that scroll, and whether the terminal reports the
+// Modes returns the first and the last line that scroll, and whether the terminal reports the
 // mouse, inserts, counts from where it scrolls, and wraps.
 func (term *Terminal) Modes() []string {
 	term.t.Helper()

@@ -197,7 +197,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, tea.Batch(append(cmds, p.schedule(now))...)
 }
 
-// ticked tells the page that it changes by time, unless a message that came before the
+// ticked reports to the page that it changes by time, unless a message that came before the
 // timer has had it drawn: else a flood of events would be drawn twice a frame.
 func (p *program) ticked(now time.Time) []tea.Cmd {
 	if next := p.top().page.Changes(now); next.IsZero() || next.After(now) {

@@ -43,10 +43,10 @@ func ReadReview(now time.Time, turn json.RawMessage) *Ask {
 	return &Ask{q: newReview(turn), open: t.inReview(), end: reviewed(&t), raw: turn, attention: attention{since: now}}
 }
 
-// ID is the id of the question, or of the turn that is reviewed.
+// ID returns the id of the question, or of the turn that is reviewed.
 func (a *Ask) ID() string { return a.q.id }
 
-// Attempt is which attempt of a turn is reviewed, 0 for a question.
+// Attempt returns the attempt of a turn that is reviewed, 0 for a question.
 func (a *Ask) Attempt() int {
 	if a.q.review == nil {
 		return 0
@@ -57,16 +57,16 @@ func (a *Ask) Attempt() int {
 // LeaveNote goes back from the note of a verdict to the verdicts; false if none is typed.
 func (a *Ask) LeaveNote() bool { return a.q.leaveNote() }
 
-// Open tells whether nobody has answered.
+// Open reports whether nobody has answered.
 func (a *Ask) Open() bool { return a.open }
 
-// End says why nobody can answer any more, if it is not open.
+// End explains why nobody can answer any more, if it is not open.
 func (a *Ask) End() string { return a.end }
 
-// Same tells whether another reading of the question says the same.
+// Same reports whether another reading of the question says the same.
 func (a *Ask) Same(other *Ask) bool { return a.q.id == other.q.id && bytes.Equal(a.raw, other.raw) }
 
-// Subject is the id of the item that the question is about, "" if it has none.
+// Subject returns the id of the item that the question is about, "" if it has none.
 func (a *Ask) Subject() string { return a.q.content.Subject.ItemID }
 
 // TakeSubject takes the answer to item/read of Subject. If it says something new, the
@@ -86,16 +86,16 @@ func (a *Ask) TakeSubject(now time.Time, result json.RawMessage, err error) {
 	}
 }
 
-// Alive is when the keys of the question begin to do something.
+// Alive returns when the keys of the question begin to do something.
 func (a *Ask) Alive() time.Time { return a.alive() }
 
-// dead tells whether keys do nothing: the question is new, or what it is about is not on
+// dead reports whether keys do nothing: the question is new, or what it is about is not on
 // the screen yet.
 func (a *Ask) dead(now time.Time) bool {
 	return a.q.over == "" && (a.attention.dead(now) || a.q.sent || a.reading())
 }
 
-// reading tells whether what it is about is still being read.
+// reading reports whether what it is about is still being read.
 func (a *Ask) reading() bool { return a.q.reading() }
 
 // Reading is said of a key for a question that is not on the screen yet.
@@ -120,7 +120,7 @@ func (a *Ask) Early(now time.Time, letter string) (why string) {
 	return why
 }
 
-// Over says why nobody can answer any more, "" as long as somebody can.
+// Over explains why nobody can answer any more, "" as long as somebody can.
 func (a *Ask) Over() string { return a.q.over }
 
 // TakeOver takes another reading of the question, by which it is over, or nil if there is none.
@@ -131,7 +131,7 @@ func (a *Ask) TakeOver(other *Ask) {
 	}
 }
 
-// Keys are the keys that answer, and what Esc does.
+// Keys returns the keys that answer, and what Esc does.
 func (a *Ask) Keys() []screen.Key {
 	list := a.q.keys()
 	if !a.Typed() {
@@ -140,10 +140,10 @@ func (a *Ask) Keys() []screen.Key {
 	return append(list, screen.Key{Name: "Esc", Does: a.q.back()})
 }
 
-// Why says why the last key that chose an option did not answer, "" if it did.
+// Why explains why the last key that chose an option did not answer, "" if it did.
 func (a *Ask) Why() string { return a.why }
 
-// Typed tells whether the answer is typed.
+// Typed reports whether the answer is typed.
 func (a *Ask) Typed() bool { return a.q.typed() }
 
 // Sent notes that an answer is on its way, or that it was not taken: then it is typed again.

@@ -73,16 +73,16 @@ type attention struct {
 // touched notes that the shown question is another one, or another text.
 func (a *attention) touched(now time.Time) { a.since = now }
 
-// dead tells whether no key answers yet.
+// dead reports whether no key answers yet.
 func (a *attention) dead(now time.Time) bool { return now.Sub(a.since) < deadFor }
 
-// alive is when keys begin to answer.
+// alive returns when keys begin to answer.
 func (a *attention) alive() time.Time { return a.since.Add(deadFor) }
 
 // strays notes a key that answers nothing.
 func (a *attention) strays(now time.Time, key string) { a.stray, a.strayed = key, now }
 
-// within tells whether a key seems to be part of a text: another one has just strayed. The
+// within reports whether a key seems to be part of a text: another one has just strayed. The
 // same one again is a person who waits.
 func (a *attention) within(now time.Time, key string) bool {
 	return a.stray != "" && key != a.stray && now.Sub(a.strayed) < deadFor
@@ -91,7 +91,7 @@ func (a *attention) within(now time.Time, key string) bool {
 // strayedHere is said of such a key.
 const strayedHere = "One moment: press it again if it is your answer."
 
-// front is the question that is shown, nil if none is open.
+// front returns the question that is shown, nil if none is open.
 func (a *asks) front() *question {
 	if a.left != nil {
 		return a.left
@@ -170,7 +170,7 @@ const (
 	overRetried   = "Its turn is tried again."
 )
 
-// overBy says why nobody can answer a question any more: what the answer is and who gave
+// overBy explains why nobody can answer a question any more: what the answer is and who gave
 // it, as far as that is known, in at most 40 columns.
 func overBy(it *item) string {
 	answer := it.resolution()
@@ -200,7 +200,7 @@ func overBy(it *item) string {
 	return head + screen.Fit(answer, 39-screen.Width(head)) + "."
 }
 
-// find is an open question, nil if it is not open.
+// find returns an open question, nil if it is not open.
 func (a *asks) find(id string) *question {
 	for _, q := range a.open {
 		if q.id == id {
@@ -210,7 +210,7 @@ func (a *asks) find(id string) *question {
 	return nil
 }
 
-// optionOf is the index of the option that a verb (allow, reject) means; -1 = none.
+// optionOf returns the index of the option that a verb (allow, reject) means; -1 = none.
 func (q *question) optionOf(verb string) int {
 	kinds := make([]string, len(q.content.Options))
 	for i, o := range q.content.Options {
@@ -219,12 +219,12 @@ func (q *question) optionOf(verb string) int {
 	return wording.Choose(kinds, verb)
 }
 
-// reading tells whether what the question is about is still being read.
+// reading reports whether what the question is about is still being read.
 func (q *question) reading() bool {
 	return q.content.Subject.ItemID != "" && q.subject == nil && !q.unread
 }
 
-// words are the question in words, made again only if more of it is known. What has been
+// words returns the question in words, made again only if more of it is known. What has been
 // seen of it counts no more then.
 func (q *question) words(cwd string) wording.Words {
 	if q.review != nil {
@@ -255,7 +255,7 @@ func (q *question) see(top, end, all int) {
 	q.whole = q.whole || q.seen >= all
 }
 
-// holds says why an option is not taken: it allows what was not shown yet; "" = it is taken.
+// holds explains why an option is not taken: it allows what was not shown yet; "" = it is taken.
 func (q *question) holds(i int) string {
 	switch {
 	case i < 0 || i >= len(q.content.Options) || !wording.Allows(q.content.Options[i].Kind):
@@ -267,7 +267,7 @@ func (q *question) holds(i int) string {
 	return ""
 }
 
-// yes is what an answer is called that lets the agent have its way.
+// yes returns the name of an answer that lets the agent have its way.
 func (q *question) yes() string {
 	if q.review != nil {
 		return "approved"
@@ -275,12 +275,12 @@ func (q *question) yes() string {
 	return "allowed"
 }
 
-// typed tells whether the answer is typed, as opposed to chosen.
+// typed reports whether the answer is typed, as opposed to chosen.
 func (q *question) typed() bool {
 	return len(q.content.Options) == 0 || q.review != nil && q.review.noting >= 0
 }
 
-// keys are the keys that answer a question, wherever it is shown.
+// keys returns the keys that answer a question, wherever it is shown.
 func (q *question) keys() (list []screen.Key) {
 	switch {
 	case q.typed() && q.review != nil:
@@ -305,7 +305,7 @@ func (q *question) keys() (list []screen.Key) {
 	return list
 }
 
-// back is what Esc does.
+// back describes what Esc does.
 func (q *question) back() string {
 	if q.review != nil && q.typed() {
 		return "back"
@@ -319,7 +319,7 @@ const NoAnswer = "No answer has this key."
 // chooses reports whether a key is that of an answer.
 func (q *question) chooses(i int) bool { return i >= 0 && i < len(q.content.Options) }
 
-// pick is the option that a key of an open question chooses, -1 if it chooses none.
+// pick returns the option that a key of an open question chooses, -1 if it chooses none.
 func (q *question) pick(name, text string) int {
 	switch {
 	case name == "y":
@@ -381,7 +381,7 @@ func (q *question) take(line string) (action screen.Action, ready bool) {
 	return answer, true
 }
 
-// widensShort is widensLong for a window with little room.
+// widensShort works like widensLong, for a window with little room.
 func widensShort(q *question, i int) string {
 	kind := q.content.Options[i].Kind
 	switch {
@@ -395,7 +395,7 @@ func widensShort(q *question, i int) string {
 	return ""
 }
 
-// widensLong says in words what an option allows or forbids beyond this one time, or what
+// widensLong describes in words what an option allows or forbids beyond this one time, or what
 // follows from a verdict, "" for nothing.
 func widensLong(q *question, i int) string {
 	if q.review != nil {

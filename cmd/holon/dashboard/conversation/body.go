@@ -61,5 +61,5 @@ func (b *body) grow(offset int64, text string) {
 	}
 }
 
-// size is the length of the whole text.
+// size returns the length of the whole text.
 func (b *body) size() int64 { return b.before + int64(len(b.text)) + b.after }

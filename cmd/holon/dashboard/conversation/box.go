@@ -89,7 +89,7 @@ func (d drawing) scrollSubject(name string) bool {
 	return v.subjectTop != before
 }
 
-// questionRule is the line above a question: how many there are, how one answers, and
+// questionRule returns the line above a question: how many there are, how one answers, and
 // how many lines are hidden that no other row tells of.
 func (d drawing) questionRule(p *painter, hidden int) string {
 	text, gone := "─ The agent asks ", "─ The question is gone "

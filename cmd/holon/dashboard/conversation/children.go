@@ -51,7 +51,7 @@ type childRow struct {
 	} `json:"summary"`
 }
 
-// row is the thread in the form of a turn, which the timeline draws.
+// row returns the thread in the form of a turn, which the timeline draws.
 func (c childRow) row() turnRow {
 	s := c.Summary
 	row := turnRow{ThreadID: c.ThreadID, Title: s.Title, State: "idle", CreatedSeq: c.CreatedSeq}
@@ -172,7 +172,7 @@ func (in intake) placeChild(key string, row *turnRow) {
 	}
 }
 
-// childrenLine says how many threads are below and what they do, "" if there are none.
+// childrenLine describes how many threads are below and what they do, "" if there are none.
 func (d drawing) childrenLine(p *painter) string {
 	c := &d.m.children
 	if len(c.threads) == 0 {
@@ -232,7 +232,7 @@ func (d drawing) childrenPage(p *painter) []string {
 	return append(screen.Fill(lines, p.width, d.m.view.height-len(last)), last...)
 }
 
-// depth is how far below this thread another one is, from 0, as far as there is room.
+// depth returns how far below this thread another one is, from 0, as far as there is room.
 func (d drawing) depth(t childRow) int {
 	own := 0
 	if top := d.m.children.threads; len(top) > 0 {
@@ -241,7 +241,7 @@ func (d drawing) depth(t childRow) int {
 	return max(0, min(t.Level-own, (d.m.view.width-20)/2, 8))
 }
 
-// at is the place of the selected thread, the first one if it is gone.
+// at returns the place of the selected thread, the first one if it is gone.
 func (c *children) at() int {
 	return max(0, slices.IndexFunc(c.threads, func(t childRow) bool { return t.ThreadID == c.selected }))
 }

@@ -19,7 +19,7 @@ type agentCommand struct {
 	Hint        string `json:"hint"` // what follows it
 }
 
-// commands are the commands of the thread's agent, as many as are kept.
+// commands returns the commands of the thread's agent, as many as are kept.
 func (m *Model) commands() []agentCommand {
 	if m.thread.Config == nil {
 		return nil
@@ -28,7 +28,7 @@ func (m *Model) commands() []agentCommand {
 	return all[:min(len(all), mostCommands)]
 }
 
-// slash is the word after the / with which a text begins; ok is false if it begins otherwise.
+// slash returns the word after the / with which a text begins; ok is false if it begins otherwise.
 func slash(text string) (word string, ok bool) {
 	if !strings.HasPrefix(text, "/") {
 		return "", false
@@ -37,7 +37,7 @@ func slash(text string) (word string, ok bool) {
 	return word, true
 }
 
-// named are the names that begin with the command that the text begins with: those of the
+// named returns the names that begin with the command that the text begins with: those of the
 // agent, and help. exact is the command of the agent with just that name.
 func (m *Model) named() (names []string, exact *agentCommand) {
 	word, ok := slash(m.input.text)
@@ -77,8 +77,8 @@ func (m *Model) completes() bool {
 	return m.input.insert(rest) && (rest != "" || len(names) > 1)
 }
 
-// commandRule says above the input line which command the text begins with, or could; ""
-// if there is none.
+// commandRule returns the line above the input line with the command that the text
+// begins with, or could; "" if there is none.
 func (m *Model) commandRule(does string) string {
 	names, exact := m.named()
 	word, _ := slash(m.input.text)
@@ -110,7 +110,7 @@ func (m *Model) mark(style screen.Style, row string) string {
 	return row
 }
 
-// allKeys is the page of help, with the commands of the agent.
+// allKeys returns the page of help, with the commands of the agent.
 func (m *Model) allKeys() []screen.Key {
 	keys := allKeys
 	for i, c := range m.commands() {

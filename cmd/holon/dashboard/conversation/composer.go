@@ -25,7 +25,7 @@ type aim struct {
 	turn string
 }
 
-// draft is what is written and not sent, also what is on its way.
+// draft returns the text that is written and not sent, also what is on its way.
 func (c *composer) draft() string {
 	if c.outbox == "" {
 		return c.input.text
@@ -33,7 +33,7 @@ func (c *composer) draft() string {
 	return strings.TrimSuffix(c.outbox+"\n"+c.input.text, "\n")
 }
 
-// aim is what a text would do now.
+// aim returns what a text would do now.
 func (m *Model) aim() aim {
 	if t := m.turns.active(); t != nil {
 		return aim{set: true, turn: t.TurnID}
@@ -51,7 +51,7 @@ func (m *Model) begun() {
 	}
 }
 
-// ask is the question about a text whose aim has changed, "" if there is none.
+// ask returns the question about a text whose aim has changed, "" if there is none.
 func (m *Model) ask() string {
 	switch {
 	case !m.asked:
@@ -135,7 +135,7 @@ func (h keyboard) paste(text string) {
 	h.m.begun()
 }
 
-// typing tells whether the shown question takes a typed answer.
+// typing reports whether the shown question takes a typed answer.
 func (m *Model) typing() bool {
 	q := m.asks.front()
 	return q != nil && q.typed()

@@ -14,7 +14,7 @@ type Drafts struct {
 	order []string // the one that changed last is the last
 }
 
-// Of is the draft of a thread, "" if there is none.
+// Of returns the draft of a thread, "" if there is none.
 func (d *Drafts) Of(thread string) string { return d.texts[thread] }
 
 // Keep keeps the draft of a thread; "" removes it.

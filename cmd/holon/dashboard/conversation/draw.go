@@ -41,7 +41,7 @@ type rows struct {
 	list []string
 }
 
-// text is the width of a row behind the sign.
+// text returns the width of a row behind the sign.
 func (p *painter) text() int { return max(p.width-2, 4) }
 
 // head adds the first row: a sign, a text, and what is said at its end.
@@ -140,7 +140,7 @@ func (p *painter) item(r *rows, e *entry, rendered []string, newest bool) {
 	}
 }
 
-// originOf says who wrote a message, if it was not a person here.
+// originOf names who wrote a message, if it was not a person here.
 func originOf(origin string) string {
 	switch origin {
 	case "wake":
@@ -162,7 +162,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// rest says how much of a text is not shown.
+// rest draws how much of a text is not shown.
 func (p *painter) rest(r *rows, it *item) {
 	if it.body.after > 0 {
 		r.add(p.styles.Dim, fmt.Sprintf("… %s more; all of it: holon call item/read '{\"item_id\":\"%s\"}'", size(it.body.after), screen.OneLine(it.id)))
@@ -172,7 +172,7 @@ func (p *painter) rest(r *rows, it *item) {
 	}
 }
 
-// size is a number of bytes for a person.
+// size returns a number of bytes for a person.
 func size(n int64) string {
 	switch {
 	case n < 1000:
@@ -243,7 +243,7 @@ func (p *painter) asked(r *rows, it *item) {
 	r.add(screen.Style{}, "→ "+answer)
 }
 
-// answered says what has become of a question.
+// answered describes what has become of a question.
 func answered(it *item) string {
 	switch answer := it.resolution(); answer {
 	case "cancelled":

@@ -9,7 +9,7 @@ import (
 	wording "github.com/seed82539d15/holon/question"
 )
 
-// about is what the question is about, in the order in which it counts where there is little
+// about returns the subject of the question, in the order in which it counts where there is little
 // room. threadCwd is the directory of its thread.
 func (p *painter) about(q *question, threadCwd string) []string {
 	words := q.words(threadCwd)
@@ -138,7 +138,7 @@ func (p *painter) answers(q *question, how answering, widens func(q *question, i
 	return out, -1, 0
 }
 
-// numbered is the name of an option or a choice in rows of at most width columns.
+// numbered returns the name of an option or a choice in rows of at most width columns.
 func (p *painter) numbered(sign string, n int, name string, width int) (rows []string) {
 	head := fmt.Sprintf("%s%d ", sign, n)
 	for _, row := range unjoined(visible(name), max(10, width-screen.Width(head))) {
@@ -148,7 +148,7 @@ func (p *painter) numbered(sign string, n int, name string, width int) (rows []s
 	return rows
 }
 
-// visible is a text of the agent that a person decides by, in one line.
+// visible returns a text of the agent that a person decides by, in one line.
 func visible(text string) string { return screen.Clean(wording.OneLine(text)) }
 
 // typedAnswer draws the field that is asked and the line in which it is typed, in at most

@@ -72,7 +72,7 @@ func (p *painter) expanded(r *rows, it *item, lines []string) {
 	p.rest(r, it)
 }
 
-// inputOf is what a tool was called with, if its headline does not say it.
+// inputOf returns the input that a tool was called with, if its headline does not say it.
 func inputOf(c timeline.Content) string {
 	text := screen.OneLine(string(c.Input))
 	if text == "{}" || text == "null" || c.Type == "command_execution" {

@@ -12,8 +12,8 @@ import (
 // MaxTyped is the longest text that a person can write or paste here, in bytes.
 const MaxTyped = 256 << 10
 
-// TooLong says that a text cannot be pasted. No part of it is taken, so that nothing is
-// cut unseen.
+// TooLong returns the message that a text cannot be pasted. No part of it is taken, so
+// that nothing is cut unseen.
 func TooLong(text string) string {
 	return fmt.Sprintf("%s is too long to paste here (at most %s)", size(int64(len(text))), size(MaxTyped))
 }
@@ -79,7 +79,7 @@ func (e *editor) cut(from, to int) {
 	e.caret = from
 }
 
-// after is the position behind the character at a position, with all that is joined to
+// after returns the position behind the character at a position, with all that is joined to
 // it.
 func (e *editor) after(at int) int {
 	r, size := utf8.DecodeRuneInString(e.text[at:])
@@ -102,7 +102,7 @@ func (e *editor) after(at int) int {
 	return at
 }
 
-// before is the position of the character in front of a position.
+// before returns the position of the character in front of a position.
 func (e *editor) before(at int) int {
 	start, from := 0, 0
 	if i := strings.LastIndexByte(e.text[:at], '\n'); i >= 0 {
@@ -120,7 +120,7 @@ func (e *editor) before(at int) int {
 
 const joiner = 0x200d
 
-// extends tells whether a character belongs to the one in front of it.
+// extends reports whether a character belongs to the one in front of it.
 func extends(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc) || r >= 0xfe00 && r <= 0xfe0f ||
 		r >= 0x1f3fb && r <= 0x1f3ff || r >= 0xe0020 && r <= 0xe007f
@@ -142,7 +142,7 @@ func (e *editor) wordBefore() int {
 	return strings.LastIndexFunc(head, unicode.IsSpace) + runeAt(head, strings.LastIndexFunc(head, unicode.IsSpace))
 }
 
-// runeAt is the size of the rune at an index, 1 for index -1, so that index plus size is
+// runeAt returns the size of the rune at an index, 1 for index -1, so that index plus size is
 // where the word after it begins.
 func runeAt(s string, i int) int {
 	if i < 0 {

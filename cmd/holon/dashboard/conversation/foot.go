@@ -71,7 +71,7 @@ func (d drawing) placeholder() string {
 	return "Tab or Enter writes to the agent"
 }
 
-// rule is the line above the input line: what the text will do, what the turn does, and
+// rule returns the line above the input line: what the text will do, what the turn does, and
 // what is new below the window.
 func (d drawing) rule(p *painter) string {
 	s := p.styles
@@ -108,7 +108,7 @@ func (d drawing) rule(p *painter) string {
 	return s.Dim.Paint(line + right)
 }
 
-// deciding is what the person must decide, in place of the line above the input line;
+// deciding returns what the person must decide, in place of the line above the input line;
 // empty if there is nothing.
 func (d drawing) deciding(p *painter) (rows []string) {
 	text := d.m.ask()
@@ -129,7 +129,7 @@ func (d drawing) deciding(p *painter) (rows []string) {
 	return rows
 }
 
-// says is what has happened, else what is wrong, in as many rows as it needs; none if there
+// says returns what has happened, else what is wrong, in as many rows as it needs; none if there
 // is nothing to say.
 func (d drawing) says(p *painter) []string {
 	style, text := p.styles.Notice, ""
@@ -148,10 +148,10 @@ func (d drawing) says(p *painter) []string {
 	return screen.NoticeLines(style, text, p.width, d.m.view.height)
 }
 
-// keys is a line with the keys that matter now.
+// keys returns a line with the keys that matter now.
 func (d drawing) keys(p *painter) string { return screen.HelpLine(p.styles, d.help(p.now), p.width) }
 
-// help are the keys that matter now.
+// help returns the keys that matter now.
 func (d drawing) help(now time.Time) []screen.Key {
 	if d.m.sure != nil {
 		return d.m.sure.Keys
@@ -212,7 +212,7 @@ func (d drawing) help(now time.Time) []screen.Key {
 	return list
 }
 
-// answerKeys are the keys for a question: those that do something.
+// answerKeys returns the keys for a question: those that do something.
 func (d drawing) answerKeys(q *question) []screen.Key {
 	if q.over != "" {
 		return []screen.Key{{Name: "Esc", Does: "leave"}}

@@ -98,14 +98,14 @@ func (h *history) trimOldest() {
 	}
 }
 
-// tooMuch tells whether more is held than a page that is scrolled up may hold.
+// tooMuch reports whether more is held than a page that is scrolled up may hold.
 func (h *history) tooMuch() bool { return len(h.entries) > 3*maxHeld || h.bytes > 2*maxBytes }
 
 // heldThrough notes that entries behind a seq are not held. The cursor of a list of items
 // is the seq of the item behind which it goes on.
 func (h *history) heldThrough(seq int64) { h.newer, h.through = fmt.Sprint(seq), seq }
 
-// covers tells whether what happened at a seq belongs to the part that is held.
+// covers reports whether what happened at a seq belongs to the part that is held.
 func (h *history) covers(seq int64) bool {
 	return seq >= h.oldestSeq() && (h.newer == "" || seq <= h.through)
 }
@@ -120,7 +120,7 @@ func (h *history) dropOldest() {
 	h.older = fmt.Sprint(h.entries[0].seq)
 }
 
-// index is the place of an entry, -1 if it is not held.
+// index returns the place of an entry, -1 if it is not held.
 func (h *history) index(key string) int {
 	e := h.byKey[key]
 	if e == nil {
@@ -129,10 +129,10 @@ func (h *history) index(key string) int {
 	return slices.Index(h.entries, e)
 }
 
-// item is the entry of an item, nil if it is not held.
+// item returns the entry of an item, nil if it is not held.
 func (h *history) item(id string) *entry { return h.byKey[id] }
 
-// stale tells whether a marker supersedes an event of this lineage.
+// stale reports whether a marker supersedes an event of this lineage.
 func (h *history) stale(turn string, lineage []fold.Ref, seq int64) bool {
 	m := h.markers[turn]
 	return m != nil && m.Stale(lineage, seq)
@@ -190,10 +190,10 @@ func (h *history) add(row itemRow) {
 	h.put(&entry{key: it.id, seq: it.created, turn: it.turn, item: it})
 }
 
-// shown tells whether items of a kind have a block of their own.
+// shown reports whether items of a kind have a block of their own.
 func shown(kind string) bool { return kind != "usage" }
 
-// newestPlan tells whether no later item of the same turn is a plan.
+// newestPlan reports whether no later item of the same turn is a plan.
 func (h *history) newestPlan(e *entry) bool {
 	for _, other := range slices.Backward(h.entries) {
 		if other == e {
@@ -206,7 +206,7 @@ func (h *history) newestPlan(e *entry) bool {
 	return true
 }
 
-// oldestSeq is the seq where the held part begins.
+// oldestSeq returns the seq where the held part begins.
 func (h *history) oldestSeq() int64 {
 	if h.older == "" || len(h.entries) == 0 {
 		return 0

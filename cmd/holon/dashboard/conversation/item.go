@@ -51,10 +51,10 @@ func (row itemRow) item() *item {
 	return it
 }
 
-// open tells whether the item has not ended.
+// open reports whether the item has not ended.
 func (it *item) open() bool { return it.status == "in_progress" || it.status == "pending" }
 
-// asks tells whether the item is a question.
+// asks reports whether the item is a question.
 func (it *item) asks() bool {
 	return it.content.Type == "permission_request" || it.content.Type == "question"
 }
@@ -92,7 +92,7 @@ func (it *item) take(raw json.RawMessage) {
 	it.content = c
 }
 
-// bytes is about how much memory the item takes.
+// bytes estimates the memory that the item takes.
 func (it *item) bytes() int {
 	n := 512 + len(it.raw) + len(it.body.text) + len(it.content.Input) + len(it.content.Message) + len(it.content.Command)
 	for _, d := range it.diffs {
@@ -103,7 +103,7 @@ func (it *item) bytes() int {
 	return n
 }
 
-// summary is the item in one line, cleaned for this page: the timeline's own Clean keeps
+// summary returns the item in one line, cleaned for this page: the timeline's own Clean keeps
 // emoji joined, whose width depends on the terminal.
 func (it *item) summary() string {
 	switch it.content.Type {
@@ -120,5 +120,5 @@ func (it *item) summary() string {
 	return screen.OneLine(it.content.Summary(it.status))
 }
 
-// resolution says how a question was answered, in one line.
+// resolution describes how a question was answered, in one line.
 func (it *item) resolution() string { return screen.OneLine(it.content.Resolution(it.status)) }

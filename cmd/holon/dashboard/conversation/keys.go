@@ -167,7 +167,7 @@ func (h keyboard) inputKey(name, text string) []screen.Action {
 	return nil
 }
 
-// questionKey is a key for the shown question. It does nothing while the question is
+// questionKey returns a key for the shown question. It does nothing while the question is
 // new.
 func (h keyboard) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
@@ -251,7 +251,7 @@ func (h keyboard) answerKey(q *question, name, text string) []screen.Action {
 	return []screen.Action{answer}
 }
 
-// command is a key outside of what is typed. text is what it would type. Somebody may believe
+// command returns a key outside of what is typed. text is what it would type. Somebody may believe
 // to write already, so no letter changes anything by itself: what stops, retries or closes
 // something asks for y first. A letter that is no key does not begin a text either: of a text
 // whose first letters were keys the agent would get the rest.
@@ -327,7 +327,7 @@ func (h keyboard) command(now time.Time, name, text string) []screen.Action {
 // writesHere says where a text is written: a letter that is no command was meant for it.
 const writesHere = "Tab writes to the agent."
 
-// noCommand says what to do instead of a key that does nothing here. The sentence stays
+// noCommand shows what to do instead of a key that does nothing here. The sentence stays
 // as long as such keys follow each other.
 func (h keyboard) noCommand(text string) {
 	switch {

@@ -44,7 +44,7 @@ type loader struct {
 // intake takes what comes from the server: answers to requests, and events.
 type intake struct{ m *Model }
 
-// call is a request of this round.
+// call returns a request of this round.
 func (l *loader) call(name, method string, params map[string]any) screen.Action {
 	return screen.Call{Name: fmt.Sprintf("%d/%s", l.round, name), Method: method, Params: params}
 }

@@ -44,7 +44,7 @@ func (in intake) turnsFrom(cursor string) map[string]any {
 	return in.from(cursor, map[string]any{"limit": turnsPage})
 }
 
-// from are the params of a page of this thread, the oldest first, behind a cursor.
+// from returns the params of a page of this thread, the oldest first, behind a cursor.
 func (in intake) from(cursor string, params map[string]any) map[string]any {
 	params["thread_id"], params["order"] = in.m.options.Thread, "asc"
 	if cursor != "" {

@@ -60,7 +60,7 @@ func (r *renderings) keep(key renderKey, rows []string) {
 	r.rows[key] = rows
 }
 
-// wanted are the works that are missing; they are given out once.
+// wanted returns the works that are missing; they are given out once.
 func (r *renderings) wanted() (works []screen.Action) {
 	for _, w := range r.missed {
 		colour := r.colour

@@ -106,10 +106,10 @@ type Begin struct{}
 // again, because it has not been followed meanwhile.
 type Reopened struct{}
 
-// Counts are what the model has done so far.
+// Counts returns what the model has done so far.
 func (m *Model) Counts() Counts { return m.counts }
 
-// Title is what the page shows, in a few words.
+// Title returns what the page shows, in a few words.
 func (m *Model) Title() string {
 	if title := screen.OneLine(m.thread.Title); title != "" {
 		return title
@@ -125,13 +125,13 @@ func (m *Model) Title() string {
 	return "thread …" + id[max(0, len(id)-8):]
 }
 
-// Thread is the id of the thread that is shown.
+// Thread returns the id of the thread that is shown.
 func (m *Model) Thread() string { return m.options.Thread }
 
-// Runs tells whether a turn of the thread is at work.
+// Runs reports whether a turn of the thread is at work.
 func (m *Model) Runs() bool { return m.turns.active() != nil }
 
-// Pending is a close that was not sent yet. When the page is left, in whatever way, it is
+// Pending returns a close that was not sent yet. When the page is left, in whatever way, it is
 // sent, since nobody can undo it any more.
 func (m *Model) Pending() []screen.Action {
 	if m.closeAt.IsZero() {
@@ -201,7 +201,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	return out
 }
 
-// isRequest tells whether an action goes to the server.
+// isRequest reports whether an action goes to the server.
 func isRequest(a screen.Action) bool {
 	switch a.(type) {
 	case screen.Respond, screen.Review, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Rename, screen.Seen, screen.Call:
@@ -265,7 +265,7 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 	return nil
 }
 
-// due does what is due by time alone.
+// due does the work that is due by time alone.
 func (m *Model) due(now time.Time) (out []screen.Action) {
 	out = append(out, intake{m}.due(now)...)
 	if m.wantsOlder() {
@@ -287,7 +287,7 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 // seenEvery is the least time between two reports of how far a person has looked.
 const seenEvery = 3 * time.Second
 
-// mustTell tells whether there is more to see than the server knows to be seen.
+// mustTell reports whether there is more to see than the server knows to be seen.
 func (m *Model) mustTell() bool { return m.cursor > m.seen && m.view.follow && m.loader.ready }
 
 // decode reads the result of a request; a foreign form leaves what it cannot read zero.

@@ -22,7 +22,7 @@ type review struct {
 	noting   int // the verdict whose note is typed, -1: none
 }
 
-// newReview is the question about the end of a turn. raw is the turn as turn/read returns it.
+// newReview returns the question about the end of a turn. raw is the turn as turn/read returns it.
 func newReview(raw json.RawMessage) *question {
 	var t turnRow
 	decode(raw, &t)
@@ -36,7 +36,7 @@ func newReview(raw json.RawMessage) *question {
 	return q
 }
 
-// give is the answer to a verdict that was chosen; ready is false if its note is typed first.
+// give returns the answer to a verdict that was chosen; ready is false if its note is typed first.
 func (r *review) give(id string, i int) (answer screen.Action, ready bool) {
 	if r.verdicts[i].Note {
 		r.noting = i
@@ -45,7 +45,7 @@ func (r *review) give(id string, i int) (answer screen.Action, ready bool) {
 	return screen.Review{Turn: id, Attempt: r.attempt, Verdict: r.verdicts[i].Verdict}, true
 }
 
-// take is the answer with a note; why says what is wrong with it.
+// take returns the answer with a note; why says what is wrong with it.
 func (r *review) take(id, note string) (answer screen.Action, why string) {
 	switch {
 	case note == "":
@@ -65,7 +65,7 @@ func (q *question) leaveNote() bool {
 	return true
 }
 
-// reviewed says why a turn takes no verdict any more.
+// reviewed explains why a turn takes no verdict any more.
 func reviewed(t *turnRow) string {
 	if !t.ended() {
 		return overRetried
@@ -83,7 +83,7 @@ func reviewed(t *turnRow) string {
 	return screen.Fit("Reviewed by "+by+": "+screen.OneLine(t.Review.State), 39) + "."
 }
 
-// answerOf is the question that an action answers, "" if it answers none.
+// answerOf returns the question that an action answers, "" if it answers none.
 func answerOf(a screen.Action) string {
 	switch a := a.(type) {
 	case screen.Respond:
@@ -94,7 +94,7 @@ func answerOf(a screen.Action) string {
 	return ""
 }
 
-// inReview tells whether a turn waits for a verdict.
+// inReview reports whether a turn waits for a verdict.
 func (t turnRow) inReview() bool { return t.ended() && t.Review != nil && t.Review.State == "pending" }
 
 // judgeReviews takes the reviews that are open. Others are over.

@@ -48,7 +48,7 @@ func (h keyboard) scroll(by int) []screen.Action {
 	return intake(h).askNewer()
 }
 
-// atEnd tells whether a window that begins there shows the end.
+// atEnd reports whether a window that begins there shows the end.
 func (m *Model) atEnd(i, offset int) bool {
 	n := -offset
 	for _, e := range m.history.entries[i:] {
@@ -90,7 +90,7 @@ func (v *view) toBegin(h *history) {
 	}
 }
 
-// lastWindow is where a window begins that ends with the newest block that is held.
+// lastWindow returns where a window begins that ends with the newest block that is held.
 func (m *Model) lastWindow() (top string, offset int) {
 	n := 0
 	for i := len(m.history.entries) - 1; i >= 0; i-- {

@@ -63,7 +63,7 @@ func (t turnRow) stoppedEarly() bool {
 	return t.State == "completed" && rules.StopsEarly(t.StopReason)
 }
 
-// took is how long an ended turn ran.
+// took returns how long an ended turn ran.
 func (t turnRow) took() time.Duration {
 	if t.StartedAt.IsZero() || t.CompletedAt.IsZero() {
 		return 0
@@ -86,7 +86,7 @@ type turns struct {
 
 func newTurns() *turns { return &turns{rows: map[string]*turnRow{}} }
 
-// get is a turn; it is added if it is not known.
+// get returns a turn; it is added if it is not known.
 func (t *turns) get(id string) *turnRow {
 	row := t.rows[id]
 	if row == nil {
@@ -113,7 +113,7 @@ func (t *turns) put(row *turnRow, oldest bool) {
 	}
 }
 
-// active is the turn that runs, nil if none does. A thread has at most one.
+// active returns the turn that runs, nil if none does. A thread has at most one.
 func (t *turns) active() *turnRow {
 	for _, id := range slices.Backward(t.order) {
 		if row := t.rows[id]; row.State == "active" {
@@ -123,7 +123,7 @@ func (t *turns) active() *turnRow {
 	return nil
 }
 
-// queued is how many turns wait for their start.
+// queued returns how many turns wait for their start.
 func (t *turns) queued() (n int) {
 	for _, row := range t.rows {
 		if row.State == "queued" {
@@ -133,7 +133,7 @@ func (t *turns) queued() (n int) {
 	return n
 }
 
-// last is the turn that began last, nil if there is none.
+// last returns the turn that began last, nil if there is none.
 func (t *turns) last() *turnRow {
 	if len(t.order) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (t *turns) last() *turnRow {
 	return t.rows[t.order[len(t.order)-1]]
 }
 
-// retryable is the turn that r runs again, nil if there is none.
+// retryable returns the turn that r runs again, nil if there is none.
 func (t *turns) retryable() *turnRow {
 	if last := t.last(); last != nil && t.active() == nil && (screen.Retryable(last.State) || last.Review != nil && last.Review.refuses()) {
 		return last
@@ -149,7 +149,7 @@ func (t *turns) retryable() *turnRow {
 	return nil
 }
 
-// isEnd tells whether a method is the end of a turn.
+// isEnd reports whether a method is the end of a turn.
 func isEnd(method string) bool {
 	return method == notify.TurnCompleted || method == notify.TurnInterrupted || method == notify.TurnFailed
 }

@@ -91,12 +91,12 @@ func (m *Model) Changes(now time.Time) time.Time {
 	return at
 }
 
-// wantsOlder tells whether the window has room for older items.
+// wantsOlder reports whether the window has room for older items.
 func (m *Model) wantsOlder() bool {
 	return m.view.short && m.history.older != "" && m.loader.ready && !m.loader.olderAsked
 }
 
-// wantsNewer tells whether the window has room for items that follow what is held.
+// wantsNewer reports whether the window has room for items that follow what is held.
 func (m *Model) wantsNewer() bool {
 	return m.view.shortBelow && m.history.newer != "" && m.loader.ready && !m.loader.newerAsked && m.status == ""
 }
@@ -156,7 +156,7 @@ func (d drawing) draw(now time.Time) []string {
 	return screen.Fill(lines, width, height)
 }
 
-// notTold says how many new entries of its inbox the thread is not told, and why; "" if none.
+// notTold describes how many new entries of its inbox the thread is not told, and why; "" if none.
 func (m *Model) notTold(now time.Time) string {
 	if m.thread.State == "closed" {
 		return ""
@@ -164,7 +164,7 @@ func (m *Model) notTold(now time.Time) string {
 	return screen.OneLine(m.thread.Summary.Wakes.Says(now.Location()))
 }
 
-// notToldLines say that, and which key tells them.
+// notToldLines returns that in lines, with the key that tells them.
 func (d drawing) notToldLines(p *painter) []string {
 	says := d.m.notTold(p.now)
 	if says == "" {
@@ -177,7 +177,7 @@ func (d drawing) notToldLines(p *painter) []string {
 	return screen.NoticeLines(p.styles.Notice, says+" · "+how, p.width, d.m.view.height/2)
 }
 
-// header says which thread this is and what it does.
+// header describes which thread this is and what it does.
 func (d drawing) header(p *painter) string {
 	s := p.styles
 	parts := []string{s.Title.Paint(d.m.Title())}
@@ -190,8 +190,8 @@ func (d drawing) header(p *painter) string {
 	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), d.state(p), p.width)
 }
 
-// state is what the thread does, in a few words, and what waits behind it. A running time makes
-// the picture change.
+// state describes what the thread does, in a few words, and what waits behind it. A running
+// time makes the picture change.
 func (d drawing) state(p *painter) string {
 	s := p.styles
 	t, queued := d.m.turns.active(), d.m.turns.queued()
@@ -222,7 +222,7 @@ func (d drawing) state(p *painter) string {
 // paused reports whether no further turn of the thread starts.
 func (d drawing) paused() bool { return d.m.thread.State == "paused" }
 
-// works is what an active turn does.
+// works describes what an active turn does.
 func (d drawing) works(p *painter, t *turnRow) string {
 	s := p.styles
 	state := "▶ working"
@@ -315,7 +315,7 @@ func (d drawing) down(i, offset, most int) (lines []string, full bool) {
 	return lines, false
 }
 
-// rowsOf are the rows of a block, drawn anew only if it has changed.
+// rowsOf returns the rows of a block, drawn anew only if it has changed.
 func (d drawing) rowsOf(e *entry) []string {
 	as := look{version: e.version, width: d.m.view.width, expanded: e.expanded, newest: true}
 	var rendered []string
@@ -349,7 +349,7 @@ func (d drawing) rowsOf(e *entry) []string {
 	return e.drawn
 }
 
-// markdownOf are the rendered rows of a completed message, nil if there are none yet, or
+// markdownOf returns the rendered rows of a completed message, nil if there are none yet, or
 // its text is no Markdown.
 func (d drawing) markdownOf(p *painter, e *entry) []string {
 	it := e.item
@@ -359,7 +359,7 @@ func (d drawing) markdownOf(p *painter, e *entry) []string {
 	return d.m.marks.want(renderKey{it.id, e.version, min(p.text(), widestProse)}, string(it.body.text))
 }
 
-// empty is what is shown before there is anything to show.
+// empty returns the lines that are shown before there is anything to show.
 func (d drawing) empty(p *painter) []string {
 	switch {
 	case d.m.loader.failed != "":

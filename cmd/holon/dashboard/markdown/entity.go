@@ -39,7 +39,7 @@ func resolve(source string) string {
 	return strings.ReplaceAll(screen.Clean(b.String()), "\n", " ")
 }
 
-// entity is what a name or number stands for, "" if there is nothing visible.
+// entity returns what a name or number stands for, "" if there is nothing visible.
 func entity(name string) string {
 	if number, ok := strings.CutPrefix(name, "#"); ok {
 		base := 10
@@ -58,7 +58,7 @@ func entity(name string) string {
 	return ""
 }
 
-// visible is char unless a terminal would not show it.
+// visible returns char unless a terminal would not show it.
 func visible(char string) string {
 	if screen.Clean(char) != char {
 		return ""

@@ -7,7 +7,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// inline is the text in a node; a break in the source is a line feed.
+// inline returns the text in a node; a break in the source is a line feed.
 func (d *drawing) inline(parent ast.Node, s style) (out []glyph) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		out = append(out, d.span(n, s)...)
@@ -56,7 +56,7 @@ func (d *drawing) span(n ast.Node, s style) []glyph {
 	return d.inline(n, s)
 }
 
-// codeSpan is code between backticks.
+// codeSpan draws code between backticks.
 func (d *drawing) codeSpan(n ast.Node, s style) []glyph {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -67,7 +67,7 @@ func (d *drawing) codeSpan(n ast.Node, s style) []glyph {
 	return glyphs("`"+strings.ReplaceAll(b.String(), "\n", " ")+"`", s)
 }
 
-// link is a link: what is drawn of it, its address and its title. One whose address names a
+// link returns a link: what is drawn of it, its address and its title. One whose address names a
 // user is none, and is drawn as it was written: its words behind open, and the address.
 func (d *drawing) link(drawn, words []glyph, open string, to, called []byte, s style) []glyph {
 	address, title := resolve(string(to)), ""
@@ -93,7 +93,7 @@ func (d *drawing) link(drawn, words []glyph, open string, to, called []byte, s s
 	return append(out, glyphs(title, s)...)
 }
 
-// autoLink is an address that is a link by itself.
+// autoLink returns an address that is a link by itself.
 func (d *drawing) autoLink(n *ast.AutoLink, s style) []glyph {
 	label := string(n.Label(d.source))
 	switch {

@@ -132,7 +132,7 @@ func keepCells(table *extast.Table, lines []text.Segment, source []byte) {
 	}
 }
 
-// trimmed is a part of the source without the blanks around it.
+// trimmed returns a part of the source without the blanks around it.
 func trimmed(start, stop int, source []byte) text.Segment {
 	for start < stop && util.IsSpace(source[stop-1]) {
 		stop--

@@ -29,7 +29,7 @@ type glyph struct {
 	style style
 }
 
-// glyphs are the characters of a text.
+// glyphs returns the characters of a text.
 func glyphs(text string, s style) []glyph {
 	all := make([]glyph, 0, len(text))
 	for _, r := range text {
@@ -151,7 +151,7 @@ func (p *paper) indent(first, rest string, s style) (end func()) {
 	}
 }
 
-// sign is a sign at the margin, painted without its blanks.
+// sign returns a sign at the margin, painted without its blanks.
 func (p *paper) sign(sign string, s style) string {
 	words := strings.TrimRight(sign, " ")
 	return p.paint(glyphs(words, s)) + sign[len(words):]
@@ -185,7 +185,7 @@ func (p *paper) gap() {
 	}
 }
 
-// paint is a line as a terminal takes it.
+// paint returns a line as a terminal takes it.
 func (p *paper) paint(line []glyph) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {

@@ -32,7 +32,7 @@ func (d *drawing) table(table *extast.Table) {
 	}
 }
 
-// columns are the widths of the columns, nil if not all words fit. What room is left goes
+// columns returns the widths of the columns, nil if not all words fit. What room is left goes
 // to the columns that lack some, evenly.
 func (d *drawing) columns(rows [][][]glyph, n int) []int {
 	least, whole := make([]int, n), make([]int, n)
@@ -77,7 +77,7 @@ func longestWord(text []glyph) (most int) {
 	return most
 }
 
-// split are the words of a text.
+// split returns the words of a text.
 func split(text []glyph) (words [][]glyph) {
 	start := 0
 	for i := 0; i <= len(text); i++ {

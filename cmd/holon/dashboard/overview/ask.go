@@ -35,7 +35,7 @@ type asked struct {
 // typing reports whether the answer is a text.
 func (a *asked) typing() bool { return a.ask != nil && a.ask.Typed() }
 
-// over says why nobody can answer any more, "" as long as somebody can.
+// over explains why nobody can answer any more, "" as long as somebody can.
 func (a *asked) over() string {
 	if a.ask == nil {
 		return ""
@@ -168,7 +168,7 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 	return []screen.Action{end}
 }
 
-// waitsIn tells whether a thread as it is listed may still wait for the answer.
+// waitsIn reports whether a thread as it is listed may still wait for the answer.
 func (a *asked) waitsIn(t *Thread) bool {
 	if a.review {
 		return t.Summary.Reviews > 0
@@ -187,7 +187,7 @@ func answered(m *Model, id string, err error) {
 	}
 }
 
-// ended says how a question was answered whose panel has closed.
+// ended reports how a question was answered whose panel has closed.
 func ended(now time.Time, msg screen.Done) []screen.Action {
 	if msg.Err != nil {
 		return say("It was answered or withdrawn.")
@@ -249,7 +249,7 @@ func (a *asked) send(sent bool) {
 	a.ask.Sent(sent)
 }
 
-// lines are the question in at most height lines, with a rule above it that says who asks.
+// lines returns the question in at most height lines, with a rule above it that says who asks.
 func (a *asked) lines(m *Model, now time.Time, width, height int) []string {
 	title, cwd := "", ""
 	if t := m.list.threads[a.thread]; t != nil {

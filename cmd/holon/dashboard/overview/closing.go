@@ -16,7 +16,7 @@ type closeAt struct {
 	at     time.Time
 }
 
-// of is when the close of a thread is sent; ok is false if none is pending.
+// of returns when the close of a thread is sent; ok is false if none is pending.
 func (c closing) of(id string) (at time.Time, ok bool) {
 	i := slices.IndexFunc(c, func(one closeAt) bool { return one.thread == id })
 	if i < 0 {
@@ -56,7 +56,7 @@ func (c *closing) due(now time.Time) []screen.Action {
 	return actions
 }
 
-// next is when the next one is due, zero if there is none.
+// next returns when the next one is due, zero if there is none.
 func (c closing) next() time.Time {
 	if len(c) == 0 {
 		return time.Time{}

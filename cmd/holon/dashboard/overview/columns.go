@@ -119,7 +119,7 @@ func cells(widths [columnCount]int, cell func(int) string) string {
 	return b.String()
 }
 
-// where is the directory with its branch, and the lines that the thread itself has changed:
+// where returns the directory with its branch, and the lines that the thread itself has changed:
 // these are not cut, but what is before them. Two threads that write in one directory have a
 // mark before it.
 func (l *list) where(t *Thread, width int) string {

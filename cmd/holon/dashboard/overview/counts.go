@@ -16,7 +16,7 @@ type Counts struct {
 	AtLeast  bool `json:"at_least"` // there may be more of each
 }
 
-// all is how many threads are counted.
+// all returns how many threads are counted.
 func (c Counts) all() int { return c.NeedsYou + c.Working + c.Failed + c.Done + c.Closed }
 
 // mailbox is the agent of threads in which nobody works: they are not counted.
@@ -82,7 +82,7 @@ func (l *list) found(threads []Thread) {
 	l.beyond.Closed = max(0, l.beyond.Closed-(is.Closed-before.Closed))
 }
 
-// more is how many threads of a group there are that are not held.
+// more returns how many threads of a group there are that are not held.
 func (c Counts) more(g group) int {
 	switch g {
 	case needsYou:
@@ -95,7 +95,7 @@ func (c Counts) more(g group) int {
 	return c.Closed
 }
 
-// number is a number of threads as it is shown. beyond are those among them that are not
+// number returns a number of threads as it is shown. beyond are those among them that are not
 // held: their number may be higher.
 func (l *list) number(n, beyond int) string {
 	if beyond > 0 && l.beyond.AtLeast {

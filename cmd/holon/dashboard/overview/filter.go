@@ -36,8 +36,9 @@ func (f *filterLine) line(width int) string {
 	return screen.Pad(filterPrompt+screen.Clean(f.input.View()), width)
 }
 
-// kept says that a filter is kept, so that nobody takes the part for the whole; "" if all
-// is shown. The filter is cut rather than the number, or the way out.
+// kept returns a line that says that a filter is kept, so that nobody takes the part for
+// the whole; "" if all is shown. The filter is cut rather than the number, or the way
+// out.
 func (l *list) kept(width int) string {
 	filter := screen.OneLine(l.filter)
 	if strings.TrimSpace(filter) == "" {

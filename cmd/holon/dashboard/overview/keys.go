@@ -177,7 +177,7 @@ func (l *list) noClosed() string {
 	return ""
 }
 
-// noCommand says where the keys are for a letter that does nothing.
+// noCommand reports where the keys are for a letter that does nothing.
 func noCommand(key tea.KeyPressMsg) []screen.Action {
 	if key.Text == "" {
 		return nil
@@ -237,7 +237,7 @@ func retry(t *Thread) []screen.Action {
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
 }
 
-// wake has a thread told what is new in its inbox.
+// wake makes the server tell a thread what is new in its inbox.
 func wake(t *Thread) []screen.Action {
 	if t.notTold(time.UTC) == "" {
 		return say(screen.NothingToTell)
@@ -302,7 +302,7 @@ func (m *Model) arrangeNow() {
 	m.stale = false
 }
 
-// keysOf are the keys that the help line names.
+// keysOf returns the keys that the help line names.
 func (m *Model) keysOf() []screen.Key {
 	switch {
 	case m.help.Open:
@@ -328,7 +328,7 @@ func (m *Model) keysOf() []screen.Key {
 	return m.list.keys()
 }
 
-// keys are the keys of the list that do something for the selected thread, in the order of the
+// keys returns the keys of the list that do something for the selected thread, in the order of the
 // help line, which names as many as fit: what matters most where the thread is comes first.
 func (l *list) keys() (keys []screen.Key) {
 	add := func(does bool, name, what, short string) {

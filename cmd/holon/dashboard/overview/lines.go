@@ -48,13 +48,13 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 // mostAway is how many lines what happened meanwhile takes: most of the screen is for the list.
 const mostAway = 4
 
-// TooSmall says that a terminal is too small.
+// TooSmall returns the message that a terminal is too small.
 func TooSmall(width, height int) []string {
 	lines := screen.Wrap(fmt.Sprintf("This window is too small: the dashboard needs %d × %d.", MinWidth, MinHeight), width)
 	return screen.Fill(lines, width, height)
 }
 
-// topLine is the state of everything in a line. What does not fit is left out
+// topLine returns the state of everything in a line. What does not fit is left out
 // from the end.
 func (m *Model) topLine(now time.Time, width int) string {
 	if !m.loaded {
@@ -107,7 +107,7 @@ func (m *Model) topLine(now time.Time, width int) string {
 	return screen.Pad(line, width)
 }
 
-// on is what was spent on the day of now; "" if nothing was.
+// on returns what was spent on the day of now; "" if nothing was.
 func (d Today) on(now time.Time) string {
 	if d.Day != now.Format(time.DateOnly) {
 		return ""
@@ -130,7 +130,7 @@ type entry struct {
 	thread  *Thread
 }
 
-// entries are all lines of the list.
+// entries returns all lines of the list.
 func (l *list) entries() []entry {
 	var entries []entry
 	last := groups
@@ -173,7 +173,7 @@ func (l *list) heading(g group) string {
 	return text
 }
 
-// rest says how many threads of a group are not listed, behind those that are.
+// rest reports how many threads of a group are not listed, behind those that are.
 func (l *list) rest(entries []entry, g group) []entry {
 	if g == groups || l.filter != "" || l.beyond.more(g) == 0 {
 		return entries
@@ -182,7 +182,7 @@ func (l *list) rest(entries []entry, g group) []entry {
 	return append(entries, entry{says: "  and " + l.number(n, n) + " more: / finds them"})
 }
 
-// visible are the threads whose rows were drawn last.
+// visible returns the threads whose rows were drawn last.
 func (m *Model) visible() []*Thread {
 	var threads []*Thread
 	entries := m.list.entries()
@@ -194,7 +194,7 @@ func (m *Model) visible() []*Thread {
 	return threads
 }
 
-// InSight are the threads that work and whose rows were drawn last.
+// InSight returns the threads that work and whose rows were drawn last.
 func InSight(m *Model) (ids []string) {
 	for _, t := range m.visible() {
 		if t.Works() {
@@ -204,7 +204,7 @@ func InSight(m *Model) (ids []string) {
 	return ids
 }
 
-// listLines are the visible lines of the list, in exactly height lines.
+// listLines returns the visible lines of the list, in exactly height lines.
 func (m *Model) listLines(now time.Time, width, height int) []string {
 	entries := m.list.entries()
 	if len(m.list.rows) == 0 {
@@ -238,7 +238,7 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 // fewRows is the height below which the list does not say what is out of sight.
 const fewRows = 8
 
-// outOfSight says how many threads of a list are above and below what is in sight.
+// outOfSight describes how many threads of a list are above and below what is in sight.
 func outOfSight(entries []entry, offset, height int) string {
 	above, below := 0, 0
 	for i, e := range entries {
@@ -260,7 +260,7 @@ func outOfSight(entries []entry, offset, height int) string {
 	return "  " + strings.Join(parts, " · ")
 }
 
-// nothing says what to do where there are no threads.
+// nothing explains what to do where there are no threads.
 func (l *list) nothing() []entry {
 	switch {
 	case l.threads == nil:
@@ -308,7 +308,7 @@ func heading(styles screen.Styles, text string, columns [columnCount]int, first 
 	return styles.Title.Paint(line) + styles.Dim.Paint(names)
 }
 
-// row is the line of a thread.
+// row returns the line of a thread.
 func (m *Model) row(t *Thread, columns [columnCount]int, now time.Time) string {
 	line := cells(columns, func(i int) string {
 		if table[i].fit != nil {

@@ -120,7 +120,7 @@ func (l *list) arrange() {
 	l.find()
 }
 
-// inOrder is the order of rows: what waits and what works the oldest first, what is done the
+// inOrder returns the order of rows: what waits and what works the oldest first, what is done the
 // newest first, but before that what has failed, and what is not told: it would be far below.
 func inOrder(a, b *Thread) int {
 	if c := cmp.Compare(a.group(), b.group()); c != 0 {
@@ -181,10 +181,10 @@ func (l *list) move(n int) {
 	l.selected, l.wanted = l.rows[l.row].ID, ""
 }
 
-// current is the selected thread, nil if there is none.
+// current returns the selected thread, nil if there is none.
 func (l *list) current() *Thread { return l.threads[l.selected] }
 
-// nextWaiting is the thread that needs the person after the given one, in the
+// nextWaiting returns the thread that needs the person after the given one, in the
 // order of the list and around its end; "" if there is none. Threads that only a person has
 // told what is new follow those that ask.
 func (l *list) nextWaiting(after string) string {

@@ -11,7 +11,7 @@ import (
 // program, and what the overview keeps of it.
 type Lost struct{ restarts.Lost }
 
-// line says how many there are, and the keys for them; "" if there are none.
+// line describes how many there are, and the keys for them; "" if there are none.
 func (l Lost) line(now time.Time, width int) string {
 	says := l.Says(now)
 	if says == "" {

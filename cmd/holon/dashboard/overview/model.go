@@ -86,13 +86,13 @@ func New(styles screen.Styles, cwd string) *Model {
 // Loaded reports whether the threads have been read.
 func (m *Model) Loaded() bool { return m.loaded }
 
-// NeedYou is how many threads wait for the person.
+// NeedYou returns how many threads wait for the person.
 func (m *Model) NeedYou() int { return m.list.totals().NeedsYou }
 
-// Selected is the id of the selected thread, "" if there is none.
+// Selected returns the id of the selected thread, "" if there is none.
 func (m *Model) Selected() string { return m.list.selected }
 
-// Thread is a thread of the list.
+// Thread returns a thread of the list.
 func (m *Model) Thread(id string) (Thread, bool) {
 	if t := m.list.threads[id]; t != nil {
 		return *t, true
@@ -100,7 +100,7 @@ func (m *Model) Thread(id string) (Thread, bool) {
 	return Thread{}, false
 }
 
-// NextWaiting is the next thread that waits for the person after the given one,
+// NextWaiting returns the next thread that waits for the person after the given one,
 // "" if none does.
 func (m *Model) NextWaiting(after string) string { return m.list.nextWaiting(after) }
 
@@ -118,14 +118,14 @@ func (m *Model) Select(id string) {
 	m.turned = time.Time{} // the person has chosen
 }
 
-// Pending are the closes that were not sent yet. When the dashboard ends they
+// Pending returns the closes that were not sent yet. When the dashboard ends they
 // are sent, since nobody can undo them any more.
 func (m *Model) Pending() []screen.Action { return m.closing.due(time.Time{}) }
 
-// Due is when a close has to be sent, zero if none is pending.
+// Due returns when a close has to be sent, zero if none is pending.
 func (m *Model) Due() time.Time { return m.closing.next() }
 
-// Looked says that the person has looked at a thread up to a seq.
+// Looked records that the person has looked at a thread up to a seq.
 func (m *Model) Looked(id string, seq int64) {
 	if t := m.list.threads[id]; t != nil {
 		t.Summary.SeenSeq = max(t.Summary.SeenSeq, seq)
@@ -167,7 +167,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 // theQuestion is what keys act on while a question is in the panel. No thread has this id.
 const theQuestion = "\x00question"
 
-// actsOn is what keys act on: the question in the panel, else the selected thread.
+// actsOn returns what keys act on: the question in the panel, else the selected thread.
 func actsOn(m *Model) string {
 	if m.asked != nil {
 		return theQuestion
@@ -190,7 +190,7 @@ func turnedBy(msg tea.Msg) bool {
 	return true
 }
 
-// lostSince is when the connection was lost, zero while there is one.
+// lostSince returns when the connection was lost, zero while there is one.
 func lostSince(since, now time.Time, state client.State) time.Time {
 	switch {
 	case state.Kind != client.Lost:

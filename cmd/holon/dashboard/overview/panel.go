@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// panel is what is below the list: what the person is asked or types, else the
+// panel draws what is below the list: what the person is asked or types, else the
 // details of the selected thread. It takes at most half of the height, except
 // where the person types, or has to see what is asked.
 func (m *Model) panel(now time.Time, width, height int) []string {
@@ -54,7 +54,7 @@ func boxed(styles screen.Styles, lines []string, width int) []string {
 	return append([]string{styles.Dim.Paint(strings.Repeat("─", width))}, lines...)
 }
 
-// details say of a thread what its row has no room for, the most important
+// details returns the lines about a thread for which its row has no room, the most important
 // first.
 func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int) []string {
 	s := &t.Summary
@@ -112,7 +112,7 @@ func cmpText(text, otherwise string) string {
 	return text
 }
 
-// status says in words what the sign of a thread means.
+// status describes in words what the sign of a thread means.
 func (t *Thread) status(now time.Time) string {
 	word := map[string]string{
 		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",

@@ -97,7 +97,7 @@ type Lines struct {
 	Removed int `json:"removed"`
 }
 
-// String is the lines as they are shown, "" for none.
+// String returns the lines as they are shown, "" for none.
 func (l Lines) String() string {
 	if l.Added == 0 && l.Removed == 0 {
 		return ""
@@ -113,7 +113,7 @@ type GitStatus struct {
 	New int `json:"new"` // files that git does not track
 }
 
-// uncommitted is what is not committed, "" for nothing.
+// uncommitted describes what is not committed, "" for nothing.
 func (g *GitStatus) uncommitted() string {
 	parts := []string{}
 	if lines := g.String(); lines != "" {
@@ -165,7 +165,7 @@ func (t *Thread) group() group {
 	return done
 }
 
-// since is when the thread got its status; of one that waits, when its oldest
+// since returns when the thread got its status; of one that waits, when its oldest
 // question was asked.
 func (t *Thread) since() time.Time {
 	if len(t.Summary.Waiting) > 0 {
@@ -188,8 +188,8 @@ func (t *Thread) stoppedEarly() bool {
 // refused reports whether the thread rests because its review has refused the end.
 func (t *Thread) refused() bool { return t.Summary.Status == statusFailed && t.Summary.Review != "" }
 
-// ending is the state of the turn that ended last, "" if none has, or while the thread does not
-// rest.
+// ending returns the state of the turn that ended last, "" if none has, or while the thread
+// does not rest.
 func (t *Thread) ending() string {
 	switch {
 	case t.group() != done, t.Summary.TurnID == "":
@@ -202,7 +202,7 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
-// notTold says how many new entries of its inbox the thread is not told, and why; "" if none.
+// notTold describes how many new entries of its inbox the thread is not told, and why; "" if none.
 func (t *Thread) notTold(zone *time.Location) string {
 	return screen.OneLine(t.Summary.Wakes.Says(zone))
 }
@@ -213,7 +213,7 @@ func (t *Thread) stuck() bool {
 	return t.group() == done && t.notTold(time.UTC) != "" && t.Summary.Wakes.NeedsPerson()
 }
 
-// rank is the order of threads in a group, before that of time.
+// rank returns the order of threads in a group, before that of time.
 func (t *Thread) rank() int {
 	switch {
 	case t.Summary.Status == statusFailed:
@@ -235,7 +235,7 @@ func (t *Thread) retryable() bool {
 	return t != nil && screen.Retryable(t.ending())
 }
 
-// title is never empty.
+// title returns the title to show; it is never empty.
 func (t *Thread) title() string {
 	if t.Summary.Title != "" {
 		return t.Summary.Title
@@ -253,10 +253,10 @@ func (t *Thread) onlyQueued() bool {
 	return t.Works() && t.Summary.Queued > 0 && t.Summary.Text == turns.WaitsInQueue(t.Summary.Queued)
 }
 
-// directory is the name that two threads of one directory share.
+// directory returns the name that two threads of one directory share.
 func (t *Thread) directory() string { return filepath.Clean(t.Summary.Cwd) }
 
-// now says in one line what the thread does, asks or has said, as the server does, and what
+// now describes in one line what the thread does, asks or has said, as the server does, and what
 // only a list needs besides.
 func (t *Thread) now() string {
 	s := &t.Summary
@@ -267,7 +267,7 @@ func (t *Thread) now() string {
 	return t.paused(text)
 }
 
-// paused is a text of a thread that says that it is paused, if it is.
+// paused returns a text of a thread that says that it is paused, if it is.
 func (t *Thread) paused(text string) string {
 	if t.State == "paused" {
 		return strings.TrimSuffix("paused · "+text, " · ")
@@ -280,7 +280,7 @@ func (t *Thread) inReview() bool {
 	return t.group() == needsYou && len(t.Summary.Waiting) == 0 && t.Summary.Reviews > 0
 }
 
-// outcome is now where it is said already what status says: how the turn ended, or how many
+// outcome works like now where status is already shown: how the turn ended, or how many
 // wait in the queue or for a review.
 func (t *Thread) outcome() string {
 	text := t.Summary.Text
@@ -301,7 +301,7 @@ func (t *Thread) outcome() string {
 	return t.paused(text)
 }
 
-// sign is the status as one character, so that no colour is needed.
+// sign returns the status as one character, so that no colour is needed.
 func (t *Thread) sign() string {
 	switch t.Summary.Status {
 	case statusWaiting:

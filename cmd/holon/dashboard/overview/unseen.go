@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// unseen are the threads that changed after the person last looked at them and after left, when
+// unseen returns the threads that changed after the person last looked at them and after left, when
 // their last dashboard ended, and do not work any more: the newest first. What was interrupted by
 // hand is no news. Nothing is unseen for somebody who has never looked at a thread: that is a
 // newcomer, or a dashboard that is new.
@@ -50,7 +50,8 @@ func changed(m *Model, threads []Thread) {
 	}
 }
 
-// Left says when the dashboard ends up to where the person has seen the list; nil for nothing new.
+// Left returns the action that, when the dashboard ends, stores how far the person has seen the
+// list; nil for nothing new.
 func Left(m *Model) screen.Action {
 	latest := int64(0)
 	for _, t := range m.list.threads {
@@ -62,7 +63,7 @@ func Left(m *Model) screen.Action {
 	return screen.Seen{Seq: latest}
 }
 
-// awayLines says what happened while the person was away, in at most height
+// awayLines describes what happened while the person was away, in at most height
 // lines.
 func (m *Model) awayLines(now time.Time, width, height int) []string {
 	if len(m.away) == 0 || height < 1 {
@@ -87,7 +88,7 @@ func (m *Model) awayLines(now time.Time, width, height int) []string {
 	return lines
 }
 
-// happened says what has become of a thread.
+// happened describes what has become of a thread.
 func happened(t *Thread, now time.Time) string {
 	what := "completed"
 	switch t.Summary.Status {
@@ -129,7 +130,7 @@ func (m *Model) seen() []screen.Action {
 	return actions
 }
 
-// opened says that the person looks at a thread.
+// opened reports that the person looks at a thread.
 func (m *Model) opened(t *Thread) []screen.Action {
 	m.away = slices.DeleteFunc(m.away, func(id string) bool { return id == t.ID })
 	return []screen.Action{screen.Open{Thread: t.ID}}

@@ -60,7 +60,7 @@ func Follow(ctx context.Context, c *client.Client, action screen.Follow, send fu
 // without what agents print.
 var belowEvents = []string{notify.ThreadStarted, notify.ThreadClosed, "turn/*"}
 
-// followBelow tells of events of the threads below, until ctx ends or tell fails. If the
+// followBelow reports events of the threads below, until ctx ends or tell fails. If the
 // server refuses it, the page lives without.
 func followBelow(ctx context.Context, c *client.Client, action screen.Follow, tell func() error) {
 	after := action.After

@@ -96,7 +96,7 @@ func (r Requests) retryLost(ctx context.Context, lost restarts.Lost) (json.RawMe
 	return json.Marshal(done)
 }
 
-// request is the method and the params of an action, "" if it is no request.
+// request returns the method and the params of an action, "" if it is no request.
 func (r Requests) request(action screen.Action) (method string, params any) {
 	switch a := action.(type) {
 	case screen.Call:
@@ -146,7 +146,7 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 	return "", nil
 }
 
-// Input is a text in the form of turn/start.
+// Input returns a text in the form of turn/start.
 func Input(text string) []any {
 	return []any{map[string]any{
 		"type": "message", "role": "user",
@@ -173,7 +173,7 @@ func (r Requests) call(ctx context.Context, method string, params any, result *j
 	}
 }
 
-// Consumer is the name under which the server keeps what the owner of this connection
+// Consumer returns the name under which the server keeps what the owner of this connection
 // has seen, "" if the server does not say who that is.
 func Consumer(ctx context.Context, server Caller) string {
 	var hello Hello
@@ -192,7 +192,7 @@ type Hello struct {
 	} `json:"token"`
 }
 
-// Consumer is the name under which the server keeps what the person has seen.
+// Consumer returns the name under which the server keeps what the person has seen.
 func (h Hello) Consumer() string {
 	return cursors.SeenPrefix + cmp.Or(h.Token.Parent, h.Token.Name, "owner")
 }

@@ -20,7 +20,7 @@ func Clean(s string) string {
 	return z.clean(s)
 }
 
-// OneLine is Clean on one line: white space of any length becomes one blank.
+// OneLine works like Clean, on one line: white space of any length becomes one blank.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(Clean(s)), " ")
 }
@@ -51,7 +51,7 @@ func Colours(s string) string {
 
 const esc = 0x1b
 
-// sgr is the length of the sequence of colours and weights that s begins with, 0
+// sgr returns the length of the sequence of colours and weights that s begins with, 0
 // if it begins with none.
 func sgr(s string) int {
 	if len(s) < 3 || s[0] != esc || s[1] != '[' {
@@ -118,7 +118,7 @@ type straightener struct {
 	before rune // the character that was written last, 0 if none was
 }
 
-// clean is Clean of the next piece.
+// clean returns Clean of the next piece.
 func (z *straightener) clean(s string) string {
 	if !plain(s) {
 		return expand(z.straight(sanitize.Text(s)))

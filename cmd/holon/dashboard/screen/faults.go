@@ -32,7 +32,7 @@ var kinds = map[string]string{
 	"internal":               "Something went wrong in the server: its log says what.",
 }
 
-// Words says an error in a sentence for a person, without codes. Errors of the
+// Words puts an error in a sentence for a person, without codes. Errors of the
 // connection say what has become of the server.
 func Words(err error) string {
 	var refused *client.Error
@@ -83,7 +83,7 @@ func sentence(text string) string {
 	return text
 }
 
-// Offline says that there is no connection and what happens now, in as many words as
+// Offline reports that the connection is lost and what happens now, in as many words as
 // fit. since may be zero, why nil.
 func Offline(since time.Time, why error, width int) string {
 	what := "The server is gone"
@@ -97,7 +97,7 @@ func Offline(since time.Time, why error, width int) string {
 	return Widest(width, what+at+"; trying again. A key tries at once.", what+at+"; trying again", what+"; trying again", "Offline; trying again")
 }
 
-// Unstored says that the server cannot store anything, in as many words as fit. why is the
+// Unstored reports that the server cannot store anything, in as many words as fit. why is the
 // kind of error that commands get.
 func Unstored(why string, width int) string {
 	if why == "storage_full" {
@@ -108,7 +108,7 @@ func Unstored(why string, width int) string {
 	return Widest(width, what+": nothing new is stored until it is mended.", what+": nothing new is stored", what)
 }
 
-// Widest is the first text that fits in width columns, else the last one, cut. So the
+// Widest returns the first text that fits in width columns, else the last one, cut. So the
 // same thing is said in fewer words where there is less room.
 func Widest(width int, texts ...string) string {
 	for _, text := range texts {

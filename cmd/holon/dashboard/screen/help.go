@@ -29,7 +29,7 @@ func (h *Help) Key(name string, page int) {
 	}
 }
 
-// Lines are the visible keys, in at most height lines.
+// Lines returns the visible keys, in at most height lines.
 func (h *Help) Lines(styles Styles, keys []Key, width, height int) []string {
 	lines := HelpPage(styles, keys, width)
 	h.passed = max(min(h.passed, len(lines)-(height-1)), 0)

@@ -9,7 +9,7 @@ type Key struct{ Name, Does, Short string }
 // narrow is the width below which help lines use short words.
 const narrow = 60
 
-// in is the key as a help line of a width names it.
+// in returns the key as a help line of a width names it.
 func (k Key) in(width int) Key {
 	if width < narrow && k.Short != "" {
 		k.Does = k.Short

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// NewInput is a line to type in, which draws no cursor and no colour of its own.
+// NewInput returns a line to type in, which draws no cursor and no colour of its own.
 func NewInput(limit int) textinput.Model {
 	in := textinput.New()
 	in.Prompt, in.CharLimit = "", limit
@@ -86,7 +86,7 @@ func (n *Naming) Done(a Rename, err error) bool {
 
 const namePrompt = "Title: "
 
-// Lines draw the line, below a rule.
+// Lines draws the line, below a rule.
 func (n *Naming) Lines(styles Styles, width int) []string {
 	n.input.SetWidth(max(width-len(namePrompt)-1, 1))
 	head := "Rename " + ShortID(n.thread) + ", empty: the agent names it "
@@ -96,7 +96,7 @@ func (n *Naming) Lines(styles Styles, width int) []string {
 	}
 }
 
-// Cursor is where the person types, from the top of Lines.
+// Cursor returns where the person types, from the top of Lines.
 func (n *Naming) Cursor(width int) (x, y int, show bool) {
 	if c := n.input.Cursor(); c != nil {
 		return min(len(namePrompt)+c.X, width-1), 1, true

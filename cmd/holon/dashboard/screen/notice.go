@@ -4,7 +4,7 @@ package screen
 // refusal needs that says what to do about it.
 const mostNotice = 6
 
-// NoticeLines are a sentence in the lines of a window: as many as it needs where it is
+// NoticeLines returns a sentence in the lines of a window: as many as it needs where it is
 // narrow, but no more than half of it.
 func NoticeLines(style Style, text string, width, height int) []string {
 	most := max(1, min(mostNotice, height/2))

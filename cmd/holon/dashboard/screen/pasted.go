@@ -21,7 +21,7 @@ const (
 // pasteGoesOn is for how many milliseconds the next piece of a paste is waited for.
 const pasteGoesOn = 50
 
-// Input is in, with brackets around pastes of a terminal that sends none: else the first
+// Input returns in, with brackets around pastes of a terminal that sends none: else the first
 // line of a paste would be sent, and the rest typed. What is no file is returned as it is.
 func Input(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
@@ -111,7 +111,7 @@ func isPaste(text string, full bool) bool {
 	return lines && full
 }
 
-// sequence is the length of the key, or of the answer of the terminal, that text begins
+// sequence returns the length of the key, or of the answer of the terminal, that text begins
 // with; it begins with ESC.
 func sequence(text string) int {
 	switch {

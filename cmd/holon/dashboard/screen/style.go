@@ -44,7 +44,7 @@ type Styles struct {
 	Notice   Style // a line that reports something
 }
 
-// NewStyles are the styles for a terminal, with or without colour (NO_COLOR).
+// NewStyles returns the styles for a terminal, with or without colour (NO_COLOR).
 // Colours are the terminal's own sixteen, which its user has chosen to be
 // readable.
 func NewStyles(colour bool) Styles {

@@ -65,7 +65,7 @@ func SureRetryLost(lost restarts.Lost, now time.Time) *Sure {
 	}
 }
 
-// StaysOpen says that a thread with a title is not closed.
+// StaysOpen returns the message that a thread with a title is not closed.
 func StaysOpen(title string) string { return "“" + OneLine(title) + "” stays open." }
 
 // NothingToUndo is said of u where no thread is being closed.
@@ -79,7 +79,7 @@ func (s *Sure) Key(now time.Time, name string) []Action {
 	return []Action{Say{Text: s.let}}
 }
 
-// ShortID is the end of an id, as tables show it.
+// ShortID returns the end of an id, as tables show it.
 func ShortID(id string) string {
 	id = OneLine(id)
 	return id[max(0, len(id)-8):]

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// Width is the number of columns of a text of one line. Colours take none.
+// Width returns the number of columns of a text of one line. Colours take none.
 func Width(s string) int {
 	n := 0
 	for i := 0; i < len(s); {
@@ -57,7 +57,7 @@ func Fit(s string, width int) string {
 // opened are brackets that no text ends with where it is cut.
 const opened = "([{"
 
-// FitLeft is Fit that cuts the beginning: for paths, whose end says most.
+// FitLeft works like Fit, but cuts the beginning: for paths, whose end says most.
 func FitLeft(s string, width int) string {
 	over := Width(s) - width
 	if over <= 0 {
@@ -76,13 +76,13 @@ func FitLeft(s string, width int) string {
 	return "…"
 }
 
-// Pad is Fit, filled with blanks to exactly width columns.
+// Pad works like Fit, filled with blanks to exactly width columns.
 func Pad(s string, width int) string {
 	s = Fit(s, width)
 	return s + blanks(width-Width(s))
 }
 
-// PadLeft is Pad with the blanks before the text: for numbers.
+// PadLeft works like Pad, with the blanks before the text: for numbers.
 func PadLeft(s string, width int) string {
 	s = Fit(s, width)
 	return blanks(width-Width(s)) + s

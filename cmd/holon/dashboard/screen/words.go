@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Span says how long something took or has been going on, in one unit: "12 s",
+// Span describes how long something took or has been going on, in one unit: "12 s",
 // "6 min", "3 h", "2 d". Negative spans, of clocks that differ, are 0 s.
 func Span(d time.Duration) string {
 	switch {
@@ -21,7 +21,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d d", d/(24*time.Hour))
 }
 
-// SpanChanges is the time until Span of a growing duration says something else.
+// SpanChanges returns the time until Span of a growing duration says something else.
 func SpanChanges(d time.Duration) time.Duration {
 	unit := time.Second
 	switch {
@@ -37,7 +37,7 @@ func SpanChanges(d time.Duration) time.Duration {
 	return unit - d%unit
 }
 
-// Tokens says a number of tokens shortly: "950", "12k", "1.4M".
+// Tokens formats a number of tokens shortly: "950", "12k", "1.4M".
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -48,8 +48,8 @@ func Tokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// Money says an amount: "$4.10", "0.73 EUR". Amounts that would round to nothing
-// say so: "<$0.01". "" for no amount.
+// Money formats an amount: "$4.10", "0.73 EUR". Amounts that would round to nothing
+// are marked: "<$0.01". "" for no amount.
 func Money(amount float64, currency string) string {
 	if amount <= 0 || math.IsInf(amount, 0) || math.IsNaN(amount) {
 		return ""
@@ -65,7 +65,7 @@ func Money(amount float64, currency string) string {
 	return fmt.Sprintf("%s%.2f %s", less, amount, Fit(currency, 4))
 }
 
-// Plural is a number with its noun: "1 thread", "3 threads".
+// Plural returns a number with its noun: "1 thread", "3 threads".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -16,7 +16,7 @@ type order struct {
 	Every time.Duration `json:"every"`
 }
 
-// Produce has the program at an address make count lines of bytesEach bytes,
+// Produce makes the program at an address write count lines of bytesEach bytes,
 // one per interval every, and returns when each was made.
 func Produce(ctx context.Context, address string, count, bytesEach int, every time.Duration) ([]time.Time, error) {
 	body, err := json.Marshal(order{Count: count, Bytes: bytesEach, Every: every})

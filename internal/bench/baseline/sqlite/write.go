@@ -79,7 +79,7 @@ func each(list []*thread, f func(*thread) error) error {
 	return nil
 }
 
-// group is one transaction.
+// group runs one transaction.
 func (w *writer) group(f func() error) error {
 	if err := w.begin.exec(); err != nil {
 		return err
