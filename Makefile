@@ -94,6 +94,10 @@ generate: ## Write docs/protocol.md, docs/openrpc.json, clients/js/types.d.ts an
 generated: generate
 	@git diff --exit-code -- docs/protocol.md docs/openrpc.json clients/js/types.d.ts rpc/client/wire api/wire_types_test.go || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
 
+.PHONY: lines
+lines: ## Count the lines of the product, its support and its tests, by folder
+	@./.ci/lines --folders
+
 .PHONY: conformance
 conformance: build ## Run the conformance suite against a server of this build
 	./conformance/check.sh
