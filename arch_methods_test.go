@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -64,6 +65,25 @@ func TestNoTypeHasTooManyMethods(t *testing.T) {
 // methodCounts returns the number of methods of each type of the product that
 // is no interface, those included that it has from embedded fields.
 func methodCounts() (map[string]int, error) {
+	packages, err := typedPackages()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]int{}
+	for path, pkg := range packages {
+		for _, name := range pkg.Scope().Names() {
+			obj, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+			if !ok || obj.IsAlias() || types.IsInterface(obj.Type()) {
+				continue
+			}
+			found[path+"."+name] = types.NewMethodSet(types.NewPointer(obj.Type())).Len()
+		}
+	}
+	return found, nil
+}
+
+// typedPackages returns the packages that are not for tests only, by their folders.
+var typedPackages = sync.OnceValues(func() (map[string]*types.Package, error) {
 	// The imports of a package are read as the compiler left them, the package
 	// itself from its source, because only that has the unexported types.
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "./...")
@@ -92,7 +112,7 @@ func methodCounts() (map[string]int, error) {
 	}
 	fset := token.NewFileSet()
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })
-	found := map[string]int{}
+	packages := map[string]*types.Package{}
 	for _, p := range ours {
 		var files []*ast.File
 		for _, name := range p.GoFiles {
@@ -106,13 +126,7 @@ func methodCounts() (map[string]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range pkg.Scope().Names() {
-			obj, ok := pkg.Scope().Lookup(name).(*types.TypeName)
-			if !ok || obj.IsAlias() || types.IsInterface(obj.Type()) {
-				continue
-			}
-			found[strings.TrimPrefix(p.ImportPath, module)+"."+name] = types.NewMethodSet(types.NewPointer(obj.Type())).Len()
-		}
+		packages[strings.TrimPrefix(p.ImportPath, module)] = pkg
 	}
-	return found, nil
-}
+	return packages, nil
+})
