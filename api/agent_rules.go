@@ -63,7 +63,7 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 	return nil
 }
 
-// The error of a request that the token of an agent does not allow. field is ""
+// notAllowed makes the error of a request that the token of an agent does not allow. field is ""
 // if it is about the method.
 func notAllowed(field, format string, args ...any) *Error {
 	e := Errorf(KindForbidden, format, args...)
@@ -74,7 +74,7 @@ func notAllowed(field, format string, args ...any) *Error {
 	return e
 }
 
-// errAttemptEnded is the error of a program that asks for a job when its attempt is over.
+// errAttemptEnded returns the error of a program that asks for a job when its attempt is over.
 func errAttemptEnded(a tokens.Agent) *Error {
 	e := Errorf(KindAttemptSuperseded, "attempt %d of the turn is over: its program has nothing to ask for any more", a.Attempt)
 	e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "agent_ended", a.TurnID, a.Attempt
@@ -87,7 +87,7 @@ func errAgentEnded() *Error {
 	return e
 }
 
-// harmless is the rule of methods that name no thread and tell nothing of one.
+// harmless makes the rule of methods that name no thread and tell nothing of one.
 func harmless(reflect.Type) agentCheck { return func(*viewer, reflect.Value) error { return nil } }
 
 // narrowed returns the rule of methods whose handler forces the filter of an agent, by
@@ -145,7 +145,7 @@ func named(members []string, allowed func(relation) bool, why string) agentRule 
 	}
 }
 
-// on is a rule of one method, about more than the threads that it names.
+// on makes a rule of one method, about more than the threads that it names.
 func on[P any](check func(v *viewer, p *P) error) agentRule {
 	return func(params reflect.Type) agentCheck {
 		if params != reflect.TypeFor[P]() {

@@ -50,7 +50,7 @@ var typeNames = map[reflect.Type]string{
 // nouns are what names of types begin with: one that does needs no other prefix.
 var nouns = []string{"Agent", "Bridge", "Cursor", "Delivery", "Inbox", "Item", "Step", "Subscription", "Thread", "Timer", "Token", "Turn"}
 
-// typeNameOf is the name that a type has for clients: turns.State is TurnState.
+// typeNameOf returns the name that a type has for clients: turns.State is TurnState.
 func typeNameOf(t reflect.Type) string {
 	name := t.Name()
 	if given, ok := typeNames[t]; ok {

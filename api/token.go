@@ -27,7 +27,7 @@ type Token struct {
 	Alive context.Context
 }
 
-// person is the name of whose token it is: a console token is its parent's.
+// person returns the name of whose token it is: a console token is its parent's.
 func (t *Token) person() string {
 	return cmp.Or(t.Parent, t.Name, tokens.OwnerName)
 }

@@ -29,7 +29,7 @@ type holder struct {
 // tokenCheck checks the params of one request.
 type tokenCheck func(h *holder, p reflect.Value) error
 
-// unless is a rule about a request that needs more than the role of its method.
+// unless makes a rule about a request that needs more than the role of its method.
 func unless[P any](check func(h *holder, p *P) error) option {
 	return func(m *Method) { m.roleCheck = tokenRule(m.Params, check) }
 }

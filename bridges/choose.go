@@ -195,7 +195,7 @@ func kindOf(content items.Raw) items.Kind {
 	return c.Type
 }
 
-// Card is the card of the turn that the event is shown in; "" if in none.
+// Card returns the card of the turn that the event is shown in; "" if in none.
 func (c *Chosen) Card() string {
 	switch c.Type {
 	case TypeFinal:

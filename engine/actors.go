@@ -106,7 +106,7 @@ func (o *actors) start(a *actor) *loop {
 	return l
 }
 
-// count is how many actors there are.
+// count returns how many actors there are.
 func (o *actors) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -162,7 +162,7 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Progress, error) {
 	return l, nil
 }
 
-// Begin is Add for a follower whose position was just committed with NewRow, after the same seq.
+// Begin does what Add does for a follower whose position was just committed with NewRow, after the same seq.
 // It reads nothing, so what follows the commit cannot fail. It panics if f is not valid.
 func (d *Dispatcher) Begin(f Follower, after int64) *Progress {
 	if err := f.validate(); err != nil {

@@ -165,7 +165,7 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	return behind
 }
 
-// lowerFloor is setFloor after a follower was added, which can only lower it: 20,000
+// lowerFloor does what setFloor does, after a follower was added, which can only lower it: 20,000
 // followers are added without looking at all of them each time. d.mu is held.
 func (d *Dispatcher) lowerFloor(l *Progress) {
 	switch {

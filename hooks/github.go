@@ -229,7 +229,7 @@ func (e *event) review() bool {
 	return e.say("reviewed "+name, review.text("body"))
 }
 
-// onComment says what was done to a comment.
+// onComment describes what was done to a comment.
 func (e *event) onComment(comment object, where string) bool {
 	e.about("comment", comment.id("id"), "")
 	switch e.action {

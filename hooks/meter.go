@@ -262,7 +262,7 @@ func literal(n ast.Node) bool {
 	return false
 }
 
-// call is a call of a function of the meter, at the place of a node.
+// call makes a call of a function of the meter, at the place of a node.
 func call(where ast.Node, name string, args ...ast.Node) ast.Node {
 	return at(where, &ast.CallNode{Callee: at(where, &ast.IdentifierNode{Value: name}), Arguments: args})
 }

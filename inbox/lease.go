@@ -102,7 +102,7 @@ func (v *overlay) leases(now time.Time, lease time.Duration) (l leased) {
 	return l
 }
 
-// tellerOf is the turn that was told what a visible entry shows, "" if none was. A remainder shows
+// tellerOf returns the turn that was told what a visible entry shows, "" if none was. A remainder shows
 // what a snapshot before it has told.
 func (v *overlay) tellerOf(e *Entry) (turnID string) {
 	if turnID = e.ToldByTurnID; turnID != "" || e.Digest == 0 {
@@ -115,7 +115,7 @@ func (v *overlay) tellerOf(e *Entry) (turnID string) {
 	return turnID
 }
 
-// leaseEnd is when the lease of what a turn was told is over. Of a turn that has not ended it is
+// leaseEnd returns when the lease of what a turn was told is over. Of a turn that has not ended it is
 // not before a whole lease from now. A turn that was removed ended long ago, and so did one whose
 // end is further away than any lease: the clock was set back since.
 func (v *overlay) leaseEnd(turnID string, now time.Time, lease time.Duration) time.Time {
@@ -146,7 +146,7 @@ func (v *overlay) leaseAt(at int64) {
 	v.Put(box)
 }
 
-// nextLease is when to look at leases, given the policy in force: never if nothing is told, and not
+// nextLease returns when to look at leases, given the policy in force: never if nothing is told, and not
 // later than a whole lease from now.
 func (v *overlay) nextLease(now time.Time, lease time.Duration) int64 {
 	th := v.unit.Thread()

@@ -63,7 +63,7 @@ var (
 	ofDigest = map[*ledger.Table]*ledger.Index{RawTable: RawOfDigest, EntryTable: EntryOfDigest}
 )
 
-// inbox is the row for reading; never nil.
+// inbox returns the row for reading; never nil.
 func (v *overlay) inbox() *Inbox {
 	if v.box == nil {
 		return &Inbox{ThreadID: v.threadID}

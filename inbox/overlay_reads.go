@@ -129,7 +129,7 @@ func (v *overlay) newestAbout(key AboutKey) (row ledger.Row) {
 	return row
 }
 
-// newestBut is like newestAbout, of the items that are not left out.
+// newestBut does what newestAbout does, for the items that are not left out.
 func (v *overlay) newestBut(leftOut func(*Raw) bool, key AboutKey) (newest *Raw) {
 	if r, ok := v.newestAbout(key).(*Raw); !ok || !leftOut(r) {
 		return r
@@ -233,7 +233,7 @@ func (v *overlay) schedule(now time.Time, lease time.Duration) {
 	v.box.FlushAt, v.box.TimerAt, v.box.LeaseAt = v.nextFlush(), v.nextTimer(), v.nextLease(now, lease)
 }
 
-// nextFlush is the earliest flush of a digest, in milliseconds; 0 = none.
+// nextFlush returns the earliest flush of a digest, in milliseconds; 0 = none.
 func (v *overlay) nextFlush() (at int64) {
 	least := func(d *Digest) {
 		if d.Pending > 0 && (at == 0 || d.FlushAt < at) {
@@ -249,7 +249,7 @@ func (v *overlay) nextFlush() (at int64) {
 	return at
 }
 
-// nextTimer is the earliest planned time of a timer, in milliseconds; 0 = none.
+// nextTimer returns the earliest planned time of a timer, in milliseconds; 0 = none.
 func (v *overlay) nextTimer() (at int64) {
 	least := func(t *Timer) {
 		if at == 0 || t.NextAt.Milli() < at {

@@ -120,7 +120,7 @@ func (v *overlay) lagThrough(subscriptionID string, seq int64) {
 // room now.
 func (b *Book) PostLags() error { return postLags(b, false) }
 
-// postLags is PostLags; beyond says to post the items even without room.
+// postLags does what PostLags does; beyond = post the items even without room.
 func postLags(b *Book, beyond bool) error {
 	defer func(by string) { b.RequestedBy = by }(b.RequestedBy)
 	b.RequestedBy = "" // the request that has made room did not ask for these items

@@ -54,7 +54,7 @@ func (id ID) AssignSeq(first int64) ID {
 	return id
 }
 
-// AssignIDs is ID.AssignSeq for all ids of a list, in place.
+// AssignIDs does what ID.AssignSeq does, for all ids of a list, in place.
 func AssignIDs(list []ID, first int64) {
 	for i := range list {
 		list[i] = list[i].AssignSeq(first)

@@ -97,7 +97,7 @@ func (l *AgentTokens) Grant(ctx context.Context, a Agent) (token string, err err
 	return token, nil
 }
 
-// signingKey is a key for these tokens alone, made of the log's secret.
+// signingKey returns a key for these tokens alone, made of the log's secret.
 func (l *AgentTokens) signingKey(ctx context.Context) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +146,7 @@ func (l *AgentTokens) Bind(token string, alive context.Context) {
 	t.unbind = context.AfterFunc(alive, func() { l.Revoke(token) })
 }
 
-// Len is how many tokens are live.
+// Len returns how many tokens are live.
 func (l *AgentTokens) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

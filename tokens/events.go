@@ -18,7 +18,7 @@ type By string
 // ByOwner is the server's own user, or a client with the server's own token.
 const ByOwner By = "owner"
 
-// ByName is a client with the token of this name, or the owner.
+// ByName returns a client with the token of this name, or the owner.
 func ByName(name string) By {
 	if name == OwnerName {
 		return ByOwner

@@ -126,7 +126,7 @@ func (r *Room) mayStart(w *waiter) bool {
 	return true
 }
 
-// wakeNext has the first in line that may have a slot look for it, and those before it
+// wakeNext makes the first in line that may have a slot look for it, and those before it
 // whose agent may not try again yet: they wait for that moment themselves, and nobody wakes
 // them then. It is called whenever a slot may have come free. The lock is held.
 func (r *Room) wakeNext() {

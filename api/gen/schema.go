@@ -107,7 +107,7 @@ func (w *words) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return json.UnmarshalDecode(in, &(*w)[0])
 }
 
-// kind is the type of values that are not null; "" if they may have several.
+// kind returns the type of values that are not null; "" if they may have several.
 func (s *schema) kind() string {
 	kinds := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
 	if len(kinds) != 1 {
@@ -116,7 +116,7 @@ func (s *schema) kind() string {
 	return kinds[0]
 }
 
-// member is the property of this name, nil for none.
+// member returns the property of this name, nil for none.
 func (s *schema) member(name string) *schema {
 	for _, m := range s.Properties {
 		if m.name == name {

@@ -44,7 +44,7 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// goName is the Go name of a member, a method or a value: turn/start is TurnStart,
+// goName returns the Go name of a member, a method or a value: turn/start is TurnStart,
 // thread_ids is ThreadIDs.
 func goName(name string) string {
 	var b strings.Builder

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// body is the struct of an object.
+// body returns the struct of an object.
 func (g *generator) body(s *schema) string {
 	var b strings.Builder
 	b.WriteString("struct {\n")
@@ -24,7 +24,7 @@ func (g *generator) body(s *schema) string {
 	return b.String() + "}"
 }
 
-// union is a struct that has the members of all objects.
+// union returns a struct that has the members of all objects.
 func (g *generator) union(objects []*schema) string {
 	g.now = ""
 	var order []string
@@ -58,7 +58,7 @@ func (g *generator) union(objects []*schema) string {
 	return b.String() + "}"
 }
 
-// goType is the type of a value. It notes the types that have to be declared for it.
+// goType returns the type of a value. It notes the types that have to be declared for it.
 func (g *generator) goType(s *schema) string {
 	if s == nil {
 		return "json.RawMessage"
@@ -98,7 +98,7 @@ func (g *generator) goType(s *schema) string {
 	return "json.RawMessage"
 }
 
-// named is the name of an object. All objects of one name have the same members.
+// named returns the name of an object. All objects of one name have the same members.
 func (g *generator) named(s *schema) string {
 	body := g.body(s)
 	if was, ok := g.types[s.Name]; ok && was != body || s.Name == "" {

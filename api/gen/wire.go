@@ -31,7 +31,7 @@ type generator struct {
 	err     error               // the first one
 }
 
-// wireFiles are the files of package rpc/client/wire, and the table of its types for the
+// wireFiles returns the files of package rpc/client/wire, and the table of its types for the
 // test that compares them with those of package api.
 func wireFiles() (map[string][]byte, error) {
 	text, err := api.Document()

@@ -53,7 +53,7 @@ func (s *sender) isStuck(of sending) bool {
 	return s.stuck[of]
 }
 
-// mark says whether the Send of a delivery is stuck.
+// mark records whether the Send of a delivery is stuck.
 func (s *sender) mark(to *bridgeLoad, of sending, stuck bool) {
 	s.mu.Lock()
 	if stuck {

@@ -126,14 +126,14 @@ func (p *slots) sends(o *bridgeLoad) bool {
 // may reports whether a bridge that delivers may go on. p.mu is held.
 func (p *slots) may(o *bridgeLoad) bool { return p.sends(o) && !o.fails() }
 
-// stuckOf is how many Sends of a bridge do not return.
+// stuckOf returns how many Sends of a bridge do not return.
 func (p *slots) stuckOf(o *bridgeLoad) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return o.stuck
 }
 
-// left is called when a lane that had a slot is done with all that followed.
+// left runs when a lane that had a slot is done with all that followed.
 func (p *slots) left() { p.work.Done() }
 
 // set changes members of a bridge, and gives the slots that this frees.

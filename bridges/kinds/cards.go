@@ -79,7 +79,7 @@ func patiently(a *attempt, remove func() (r bridges.Result, done bool)) (r bridg
 	}
 }
 
-// remoteIDs are what cards show before an attempt.
+// remoteIDs returns what cards show before an attempt.
 func remoteIDs(cards []bridges.Card) (ids []string) {
 	for _, card := range cards {
 		ids = append(ids, card.RemoteID)

@@ -189,7 +189,7 @@ type gitHubComment struct {
 	} `json:"user"`
 }
 
-// body is the comment with its mark.
+// body returns the comment with its mark.
 func (c *gitHubCall) body(card bridges.Card) map[string]string {
 	return map[string]string{"body": c.shown + "\n\n" + markOf(card, c.o)}
 }
@@ -222,7 +222,7 @@ func (c *gitHubCall) edit(id string) (r bridges.Result, lost, left bool) {
 	return r, r.Status == http.StatusNotFound, false
 }
 
-// cardOf is the card that shows a comment.
+// cardOf returns the card that shows a comment.
 func (c *gitHubCall) cardOf(id string) bridges.Card {
 	for _, s := range c.o.Cards {
 		if shown, _ := splitID(s.RemoteID); shown == id {

@@ -27,7 +27,7 @@ const (
 	findSkew = time.Hour
 )
 
-// markOf is the hidden end of a comment: it names the card and the delivery.
+// markOf returns the hidden end of a comment: it names the card and the delivery.
 func markOf(card bridges.Card, o *bridges.Outgoing) string {
 	sum := sha256.Sum256([]byte(card.Key + "\x00" + o.ID))
 	return "<!-- holon:" + hex.EncodeToString(sum[:16]) + " -->"

@@ -88,7 +88,7 @@ func none(err error) bool {
 	return errors.As(err, &gone) || errors.As(err, &silent) && strings.HasPrefix(silent.Source, client.SourceDefault)
 }
 
-// describe says which server it is, how it was found, and with which token it let
+// describe prints which server it is, how it was found, and with which token it let
 // doctor in.
 func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 	e := g.endpoint()

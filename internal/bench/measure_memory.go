@@ -81,7 +81,7 @@ func (r *run) perStream(ctx context.Context, p *process.Process, address, target
 	return kb, nil
 }
 
-// memoryAtRest is the resident memory after garbage has been collected and returned
+// memoryAtRest returns the resident memory after garbage has been collected and returned
 // to the system: when it has stopped falling.
 func memoryAtRest(ctx context.Context, p *process.Process, collect func(context.Context) error) (int64, error) {
 	least := int64(math.MaxInt64)

@@ -14,7 +14,7 @@ func (s *Reader) Part(ctx context.Context, seq int64, offset int, summary bool, 
 	return s.copies.Part(ctx, seq, offset, summary, b)
 }
 
-// CopyBytes is the memory of the large events of which streams read parts, for metrics.
+// CopyBytes returns the memory of the large events of which streams read parts, for metrics.
 func (s *Reader) CopyBytes() int { return s.copies.Bytes() }
 
 // event reads one event: its method and its params.

@@ -99,7 +99,7 @@ func (s *Reader) dial() error {
 	return nil
 }
 
-// Dir is the data directory.
+// Dir returns the data directory.
 func (s *Reader) Dir() string { return s.dir }
 
 // Close closes the connections. No other method may be running. Closing twice
@@ -149,7 +149,7 @@ func (l pool) read(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// query is read without a transaction: for one query, which is a snapshot by itself.
+// query does what read does, without a transaction: for one query, which is a snapshot by itself.
 func (l pool) query(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
@@ -171,7 +171,7 @@ type sizes struct {
 	database, wal int64
 }
 
-// fileSizes may be a second old: holon/status is asked thousands of times a
+// fileSizes returns sizes up to a second old: holon/status is asked thousands of times a
 // second.
 func (s *Reader) fileSizes() *sizes {
 	if sz := s.sizes.Load(); sz != nil && time.Since(sz.at) <= time.Second {

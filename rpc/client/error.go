@@ -176,7 +176,7 @@ func (b *errorBody) typed(status int) *Error {
 	return e
 }
 
-// orZero is the number that a member has, 0 if it is absent.
+// orZero returns the number of a member, 0 if it is absent.
 func orZero(n *int64) int64 {
 	if n == nil {
 		return 0

@@ -17,7 +17,7 @@ func openTokens(ctx context.Context, store *sqlite.Store) (*tokens.Service, erro
 	return tokens.Open(ctx, tokens.Config{Log: store, LogID: position.LogID, Read: store.Reader().ReadToDecide})
 }
 
-// admit is the Tokens of an admission policy: the tokens of agents, codes, and named and
+// admit implements Tokens of an admission policy: it finds the tokens of agents, codes, and named and
 // console tokens.
 func (d *daemon) admit(ctx context.Context, text string) (_ context.Context, mine, ok bool) {
 	if a, mine, ok := d.agentTokens.Find(text); mine {

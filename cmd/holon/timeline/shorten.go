@@ -81,7 +81,7 @@ func (r *Renderer) put(id, thread string, it *item, text string, from *source) {
 	}
 }
 
-// noteHidden says at the end of an item how much of it is hidden.
+// noteHidden writes at the end of an item how much of it is hidden.
 func (r *Renderer) noteHidden(id, thread string, it *item) {
 	switch n := it.output.hidden; n {
 	case 0:

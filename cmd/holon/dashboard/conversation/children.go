@@ -246,7 +246,7 @@ func (c *children) at() int {
 	return max(0, slices.IndexFunc(c.threads, func(t childRow) bool { return t.ThreadID == c.selected }))
 }
 
-// childrenKey is a key in the list of the threads below.
+// childrenKey handles a key in the list of the threads below.
 func (h keyboard) childrenKey(name string) []screen.Action {
 	c := &h.m.children
 	step := 0

@@ -46,7 +46,7 @@ func (p *painter) tool(r *rows, e *entry) {
 	}
 }
 
-// expanded is what a tool got and gave.
+// expanded draws what a tool got and gave.
 func (p *painter) expanded(r *rows, it *item, lines []string) {
 	s := p.styles
 	if it.content.Cwd != "" {

@@ -182,7 +182,7 @@ func (e *editor) vertical(by int) bool {
 	return true
 }
 
-// rows are the text wrapped to a width, with at most height rows around the caret,
+// rows returns the text wrapped to a width, with at most height rows around the caret,
 // and where the caret is in them.
 func (e *editor) rows(width, height int) (rows []string, x, y int) {
 	width = max(width, 4)

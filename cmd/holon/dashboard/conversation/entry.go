@@ -83,5 +83,5 @@ func (e *entry) expandable() bool {
 	return false
 }
 
-// selectable tells whether Enter does something with the entry.
+// selectable reports whether Enter does something with the entry.
 func (e *entry) selectable() bool { return e.child != nil || e.expandable() }

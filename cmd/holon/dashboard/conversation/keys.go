@@ -133,7 +133,7 @@ func (h keyboard) page(name string) []screen.Action {
 	return h.scroll(step)
 }
 
-// inputKey is a key in the input line.
+// inputKey handles a key in the input line.
 func (h keyboard) inputKey(name, text string) []screen.Action {
 	switch name {
 	case "enter":
@@ -231,7 +231,7 @@ func (h keyboard) questionKey(now time.Time, name, text string) []screen.Action 
 	return nil
 }
 
-// answerKey is a key of a typed answer.
+// answerKey handles a key of a typed answer.
 func (h keyboard) answerKey(q *question, name, text string) []screen.Action {
 	if name != "enter" {
 		if !h.m.answer.key(name) && text != "" {

@@ -144,7 +144,7 @@ func (h keyboard) selectNext(down bool) []screen.Action {
 	return nil
 }
 
-// lastExpandable is the newest block on the screen that can be expanded or opened.
+// lastExpandable returns the newest block on the screen that can be expanded or opened.
 func (h keyboard) lastExpandable() *entry {
 	for _, key := range slices.Backward(h.m.view.visible) {
 		if e := h.m.history.byKey[key]; e != nil && e.selectable() {

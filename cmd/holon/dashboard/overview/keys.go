@@ -166,7 +166,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	return noCommand(key)
 }
 
-// noClosed says why c shows and hides nothing, "" if it does.
+// noClosed returns why c shows and hides nothing, "" if it does.
 func (l *list) noClosed() string {
 	switch {
 	case l.filter != "":
