@@ -57,7 +57,7 @@ var budget = map[string]int{
 	"notify":              2485,
 	"persist":             6910,
 	"question":            801,
-	"rpc":                 5663,
+	"rpc":                 5684,
 	"threads":             545,
 	"tokens":              1032,
 	"tools":               2107,

@@ -167,21 +167,24 @@ type errorBody struct {
 // but not read: a foreign server may put anything there.
 func (b *errorBody) typed(status int) *Error {
 	e := &Error{Code: b.Code, Message: b.Message, Data: b.Data, HTTPStatus: status}
-	var data wire.ErrorData
+	// Not wire.ErrorData: a member that is not read here may be of any form.
+	var data struct {
+		Kind         string `json:"kind"`
+		Retryable    bool   `json:"retryable"`
+		Field        string `json:"field"`
+		Reason       string `json:"reason"`
+		Role         string `json:"role"`
+		RetryAfterMS int64  `json:"retry_after_ms"`
+		FirstSeq     int64  `json:"first_seq"`
+		LatestSeq    int64  `json:"latest_seq"`
+		LogID        string `json:"log_id"`
+	}
 	if len(b.Data) > 0 && json.Unmarshal(b.Data, &data) == nil {
 		e.Kind, e.Retryable, e.Field, e.Reason, e.Role = data.Kind, data.Retryable, data.Field, data.Reason, data.Role
-		e.RetryAfter = time.Duration(data.RetryAfterMs) * time.Millisecond
-		e.FirstSeq, e.LatestSeq, e.LogID = orZero(data.FirstSeq), orZero(data.LatestSeq), data.LogID
+		e.RetryAfter = time.Duration(data.RetryAfterMS) * time.Millisecond
+		e.FirstSeq, e.LatestSeq, e.LogID = data.FirstSeq, data.LatestSeq, data.LogID
 	}
 	return e
-}
-
-// orZero returns the number of a member, 0 if it is absent.
-func orZero(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // ErrorOf reads the error member of a response, for callers with their own JSON-RPC.

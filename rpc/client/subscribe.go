@@ -250,11 +250,7 @@ func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) erro
 	}
 	switch m.Method {
 	case wire.EventStreamOpened, wire.EventStreamHeartbeat, wire.EventStreamClosing:
-		var params wire.AnyEvent
-		if err := jsonv2.Unmarshal(m.Params, &params, lenient); err != nil {
-			return fmt.Errorf("read %s: %w", m.Method, err)
-		}
-		return s.control(m.Method, params, stream)
+		return s.control(m, stream)
 	case "":
 		return nil
 	}
@@ -266,9 +262,13 @@ func (s *Subscription) take(line []byte, stream *Stream, handle func(Event) erro
 }
 
 // control acts on one of the stream's own notifications.
-func (s *Subscription) control(method string, params wire.AnyEvent, stream *Stream) error {
-	switch method {
+func (s *Subscription) control(m message, stream *Stream) error {
+	switch m.Method {
 	case wire.EventStreamOpened:
+		var params wire.StreamOpenedEvent
+		if err := readParams(m, &params); err != nil {
+			return err
+		}
 		stream.ExpectHeartbeats(params.HeartbeatSeconds)
 		if !s.known {
 			s.advance(params.AfterSeq)
@@ -276,7 +276,10 @@ func (s *Subscription) control(method string, params wire.AnyEvent, stream *Stre
 		s.mu.Lock()
 		s.logID = params.LogID
 		s.mu.Unlock()
-		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, AsOfSeq: orZero(params.AsOfSeq), LogID: params.LogID}
+		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, LogID: params.LogID}
+		if params.AsOfSeq != nil {
+			state.AsOfSeq = *params.AsOfSeq
+		}
 		if s.opened {
 			state.Kind, state.Attempt = Resumed, s.attempt
 		}
@@ -288,6 +291,10 @@ func (s *Subscription) control(method string, params wire.AnyEvent, stream *Stre
 		s.opened, s.open = true, true
 		s.tell(state)
 	case wire.EventStreamHeartbeat:
+		var params wire.StreamHeartbeatEvent
+		if err := readParams(m, &params); err != nil {
+			return err
+		}
 		// Without a filter every event comes, so a heartbeat ahead of the
 		// cursor means that one is missing.
 		if s.unfiltered() && s.known && params.Seq > s.cursor {
@@ -296,11 +303,22 @@ func (s *Subscription) control(method string, params wire.AnyEvent, stream *Stre
 		s.attempt = 0
 		s.advance(params.Seq)
 	case wire.EventStreamClosing:
+		var params wire.StreamClosingEvent
+		if err := readParams(m, &params); err != nil {
+			return err
+		}
 		if !s.unfiltered() {
 			s.advance(params.Seq)
 		}
 		return &ClosedError{Code: params.Code, Reason: params.Reason, Reconnect: params.Reconnect,
 			RetryAfter: time.Duration(params.RetryAfterMs) * time.Millisecond}
+	}
+	return nil
+}
+
+func readParams[P any](m message, params *P) error {
+	if err := jsonv2.Unmarshal(m.Params, params, lenient); err != nil {
+		return fmt.Errorf("read %s: %w", m.Method, err)
 	}
 	return nil
 }

@@ -104,6 +104,22 @@ func TestClosingWithoutReconnectEndsTheSubscription(t *testing.T) {
 	wantDense(t, seqs, 1, 3)
 }
 
+// What other servers put beside the members that the client reads may have any form.
+func TestMembersThatAreNotReadMayHaveAnyForm(t *testing.T) {
+	log := &fakeLog{logID: "log", events: 3, heartbeat: 15, spoil: func(_ int, s *fakeStream) {
+		s.closing = `{"code":"unsubscribed","reason":"bye","reconnect":false,"seq":3,"turn":7,"items":"many"}`
+	}}
+	from := int64(0)
+	var closed *ClosedError
+	if _, err := collect(t, log.start(t), Options{AfterSeq: &from}, 99); !errors.As(err, &closed) || closed.Reason != "bye" {
+		t.Errorf("the stream ended with %v", err)
+	}
+	refused := ErrorOf([]byte(`{"code":-32001,"message":"wait","data":{"kind":"overloaded","retry_after_ms":20,"cursor":"here","turn":7}}`))
+	if refused.Kind != KindOverloaded || refused.RetryAfter != 20*time.Millisecond {
+		t.Errorf("the error is %+v", refused)
+	}
+}
+
 func TestSilentConnectionIsGivenUp(t *testing.T) {
 	log := &fakeLog{logID: "log", events: 3, heartbeat: 0.02, spoil: func(n int, s *fakeStream) { s.silent = n == 1 }}
 	from := int64(0)
